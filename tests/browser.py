@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -23,16 +24,16 @@ def chromium() -> str | None:
 class Watched:
     """A page with everything that must not happen on it: errors, requests, dialogs."""
 
-    def __init__(self, page, address: str) -> None:
+    def __init__(self, page, address: str, inside: str = "") -> None:
         self.page, self.faults = page, []
         page.on("console", lambda message: self.faults.append(f"console {message.type}: {message.text}"))
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         page.on("request", lambda request: self._asked(request.url, address))
         page.on("dialog", self._dialog)
-        page.goto(address)
+        page.goto(f"{address}#{inside}" if inside else address)
 
     def _asked(self, url: str, address: str) -> None:
-        if url.split("#", maxsplit=1)[0] != address and not url.startswith("data:,"):
+        if url.split("#", maxsplit=1)[0] != address and not url.startswith(("data:,", "blob:")):
             self.faults.append(f"request: {url}")
 
     def _dialog(self, dialog) -> None:
@@ -46,10 +47,11 @@ class Browser:
 
     @contextlib.contextmanager
     def open(self, path, **options):
-        """Open a file; leaving checks that nothing forbidden happened."""
+        """Open a file, at an address within it if one stands behind a #; leaving checks that nothing forbidden happened."""
         context = self.browser.new_context(**options)
+        name, _, inside = str(path).partition("#")
         try:
-            watched = Watched(context.new_page(), path.as_uri())
+            watched = Watched(context.new_page(), Path(name).as_uri(), inside)
             yield watched.page
             watched.page.wait_for_timeout(50)
             assert watched.faults == []

@@ -23,6 +23,7 @@ from assay.errors import InputError, NotComparable, UsageError
 from assay.formats.results import to_json
 from assay.report import charts
 from assay.report.blocks import Chart, Fold, Section
+from assay.report.design.colours import GAIN, LOSS
 from assay.report.document import write
 from assay.report.renderers import html
 from assay.report.tables import Table
@@ -346,10 +347,10 @@ def test_where_lower_is_better_what_fell_has_gained():
     for chart in (bars, scatter):
         drawn = charts.svg(chart).lower()
         upper = charts.svg(replace(chart, lower=False)).lower()
-        for colour, other in ((charts.BETTER, charts.WORSE), (charts.WORSE, charts.BETTER)):
+        for colour, other in ((GAIN, LOSS), (LOSS, GAIN)):
             assert drawn.count(colour) != upper.count(colour)
             assert upper.count(colour) - drawn.count(colour) == drawn.count(other) - upper.count(other)
-        assert drawn.count(charts.BETTER) > drawn.count(charts.WORSE)
+        assert drawn.count(GAIN) > drawn.count(LOSS)
 
 
 def test_the_report_needs_a_place_and_a_known_suffix(demo):
@@ -557,7 +558,7 @@ def test_a_page_says_when_its_results_were_made(demo, monkeypatch):
     day = json.loads((demo / "result.json").read_text())["date"][:10]
     text = assay.write_report(demo / "result.json")
     assert f'<dt>measured on</dt><dd class="value">{day}</dd>' in text
-    assert f"measured on {day}." in text.partition("<footer>")[2]
+    assert f"measured on {day}." in text.partition('<footer class="foot">')[2]
 
 
 def test_the_best_of_several_systems_is_told_with_the_one_next_to_it():

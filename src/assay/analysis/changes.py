@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
     from assay.data.segments import Floats
 
+Outcome = Literal["gained", "lost", "unchanged"]
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 _BARS = 240  # more bars than this cannot be distinguished
 _DOTS = 600
@@ -48,6 +49,24 @@ class QueryChanges:
     zeros: tuple[int, int, int, int]
     lower: bool = False
     density: Density | None = None
+
+    @property
+    def outcomes(self) -> dict[str, Outcome]:
+        """What became of each query."""
+        sign = -1.0 if self.lower else 1.0
+        return {one.query_id: _outcome(sign * (one.after - one.before)) for one in self.queries}
+
+    @property
+    def in_order(self) -> tuple[Change, ...]:
+        """The queries whose differences are `ordered`; nothing where those are only some of them."""
+        if len(self.ordered) < len(self.queries):
+            return ()
+        sign = 1.0 if self.lower else -1.0
+        return tuple(sorted(self.queries, key=lambda one: (sign * (one.after - one.before), one.query_id)))
+
+
+def _outcome(gain: float) -> Outcome:
+    return "gained" if gain > 0 else "lost" if gain < 0 else "unchanged"
 
 
 def query_changes(systems: Sequence[Scores], measure: str) -> dict[str, QueryChanges]:

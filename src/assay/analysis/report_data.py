@@ -11,6 +11,7 @@ from assay.analysis.bench import latency_goal
 from assay.analysis.changes import QueryChanges, query_changes
 from assay.analysis.compare import compare
 from assay.analysis.diagnose import choose_measure, diagnose, diagnose_scores
+from assay.analysis.distributions import Distribution, distribution
 from assay.analysis.economics import price_goal
 from assay.analysis.joining import prepare_run
 from assay.analysis.means import column_mean
@@ -51,7 +52,7 @@ _DEPTH = 100  # how far down a document's place in the baseline's list is looked
 class ReportEvidence:
     """The data behind a result: judgments, runs by system, texts; each may be unknown.
 
-    `files` are those that results name and that were found near them.
+    `files` are those that results name and that were found near them. `redacted` says that texts were left out.
     """
 
     judgments: Judgments | None = None
@@ -60,6 +61,7 @@ class ReportEvidence:
     queries: Queries | None = None
     notes: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    redacted: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ class Group:
 
     `primary` is the main measure of the report, and `lower` says that lower values of it are better. `why` says why
     systems were not compared. `means` has the means of systems that were not, with their intervals, by system and
-    label. `changes` has what each query gained and lost, by system. `lists` has the ranked documents of every system
+    label. `changes` has what each query gained and lost, by system. `distributions` are those of the values of the main
+    measure, of answers of all. `lists` has the ranked documents of every system
     and query.
     """
 
@@ -83,6 +86,7 @@ class Group:
     lists: Mapping[str, Mapping[str, list[str]]] = field(default_factory=dict)
     means: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
     changes: Mapping[str, QueryChanges] = field(default_factory=dict)
+    distributions: tuple[Distribution, ...] = ()
     results: tuple[Result, ...] = ()
 
     @property
@@ -179,6 +183,7 @@ def _group(found: Sequence[tuple[Scores, Result]], evidence: ReportEvidence) -> 
         lists={run.name: _lists(run, systems[0], judged) for run in runs} if judged is not None else {},
         means=_means(systems) if comparison is None else {},
         changes=query_changes(systems, primary) if comparison is not None else {},
+        distributions=_distributions(systems, primary),
         results=results,
     )
 
@@ -192,6 +197,14 @@ def _comparison(systems: Sequence[Scores], results: Sequence[Result]) -> tuple[C
         return (compare(systems, baseline=_baseline(systems, results)) if len(systems) > 1 else None), ""
     except (NotComparable, UsageError) as error:
         return None, error.message
+
+
+def _distributions(systems: Sequence[Scores], primary: str) -> tuple[Distribution, ...]:
+    """How the values of the main measure are spread; those of all measures of answers."""
+    of_answers = systems[0].about(primary).subject == "answers"
+    rest = [column.label for column in systems[0].columns if column.is_mean and column.label != primary]
+    found = (distribution(systems, label) for label in (primary, *(rest if of_answers else ())))
+    return tuple(one for one in found if one is not None)
 
 
 def _means(systems: Sequence[Scores]) -> dict[str, dict[str, Interval]]:

@@ -8,7 +8,7 @@ from typing import Literal
 from assay.report.tables import Table
 
 Tone = Literal["", "good", "bad", "warn"]
-Kind = Literal["intervals", "curves", "bars", "scatter", "density", "histogram", "frontier"]
+Kind = Literal["intervals", "curves", "bars", "scatter", "density", "histogram", "frontier", "counts", "distribution"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,10 @@ class Facts:
 
 @dataclass(frozen=True)
 class Point:
-    """A mark of a chart: a place, an interval or a second place, a name and the series it belongs to."""
+    """A mark of a chart: a place, an interval or a second place, a name and the series it belongs to.
+
+    `to` is the address within the document that the mark leads to, where a format has links.
+    """
 
     x: float | str
     y: float
@@ -51,6 +54,7 @@ class Point:
     high: float | None = None
     series: str = ""
     label: str = ""
+    to: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,8 @@ class Chart:
     """A picture of points; `table` says the same in words and numbers where there are no pictures.
 
     `rules` are places on the x axis with their names. In a histogram, bars reach from `low` to `high` and are `y` tall;
-    in a density, cells from (x, y) on hold `low` queries each and are `step` wide; a frontier has a `line` along it.
+    in a density, cells from (x, y) on hold `low` queries each and are `step` wide; a frontier has a `line` along it;
+    counts are bars named by x, distributions a row of bars for each series.
     `lower` says that a lower value is better: what fell has the colour of a gain.
     """
 
@@ -73,6 +78,75 @@ class Chart:
     step: float = 0.0
     line: tuple[tuple[float, float], ...] = ()
     lower: bool = False
+
+    @property
+    def is_flat(self) -> bool:
+        """Return whether there is nothing to see: its points do not differ where the picture should show it."""
+        if self.kind == "frontier":
+            return len({point.x for point in self.points}) < 2 or len({point.y for point in self.points}) < 2  # noqa: PLR2004
+        if self.kind in {"bars", "curves"}:
+            return not self.points or len({(point.y, point.low, point.high) for point in self.points}) == 1
+        if self.kind in {"histogram", "distribution"}:
+            return sum(point.y > 0 for point in self.points) < 2  # noqa: PLR2004
+        return not self.points
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The number behind a decision: what it is, its value, its interval or why it has none."""
+
+    name: str
+    value: str
+    interval: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something to do next; `to` is the address within the document that it leads to."""
+
+    text: str
+    to: str = ""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a document says first: one decision, why, the number behind it, one picture, and what to do next."""
+
+    text: str
+    tone: Tone = ""
+    why: tuple[str, ...] = ()
+    figure: Figure | None = None
+    chart: Chart | None = None
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What another part found, in a sentence, and where it is shown."""
+
+    title: str
+    verdict: Verdict
+    to: str = ""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The findings of all parts, one a line."""
+
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who a document is about: the systems in it, the one that others are compared with, the best, and when.
+
+    Renderers give every system one colour by it; it is not shown itself.
+    """
+
+    systems: tuple[str, ...]
+    baseline: str = ""
+    best: str = ""
+    days: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,6 +181,7 @@ class AnswerView:
     stage: str
     system: str = ""
     references: tuple[str, ...] = ()
+    tone: Tone = ""
 
 
 @dataclass(frozen=True)
@@ -169,4 +244,6 @@ class Section:
     blocks: tuple[Block, ...]
 
 
-Block = Heading | Lines | Table | Verdict | Facts | Chart | Drilldown | Cases | Fold | Section
+Block = (
+    Heading | Lines | Table | Verdict | Facts | Chart | Drilldown | Cases | Fold | Section | Decision | Outline | Cast
+)

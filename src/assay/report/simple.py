@@ -9,12 +9,15 @@ from assay.report.blocks import (
     AnswerView,
     Block,
     Cases,
+    Cast,
     Chart,
+    Decision,
     Drilldown,
     Facts,
     Fold,
     Heading,
     Lines,
+    Outline,
     Section,
     Verdict,
     View,
@@ -43,20 +46,44 @@ def write_all(blocks: Sequence[Block], write: Callable[[Simple], str], stamp: st
 
 def simplify(block: Block) -> list[Simple]:
     """Convert a block to titles, sentences and tables, which is all that text can show."""
-    if isinstance(block, (Section, Fold)):
-        return [Heading(block.title), *(simple for inner in block.blocks for simple in simplify(inner))]
-    if isinstance(block, Chart):
-        return [Table(block.table.headers, block.table.rows, block.title, block.table.names, block.table.texts)]
-    if isinstance(block, Facts):
-        return [
-            Lines(tuple(say("report.fact_more" if more else "report.fact", name=name, value=value, more=more)
-                        for name, value, more in block.items))
-        ]  # fmt: skip
-    if isinstance(block, Drilldown):
-        return _drilldown(block)
-    if isinstance(block, Cases):
-        return [table_of(block)]
-    return [block]
+    match block:
+        case Section() | Fold():
+            found: list[Simple] = [
+                Heading(block.title),
+                *(simple for inner in block.blocks for simple in simplify(inner)),
+            ]
+        case Chart():
+            table = block.table
+            found = [Table(table.headers, table.rows, block.title, table.names, table.texts)]
+        case Facts():
+            found = [Lines(tuple(_fact(*item) for item in block.items))]
+        case Decision():
+            found = _decision(block)
+        case Outline():
+            told = (say("report.fact", name=one.title, value=one.verdict.text) for one in block.findings)
+            found = [Lines(tuple(told))]
+        case Cast():
+            found = []
+        case Drilldown():
+            found = _drilldown(block)
+        case Cases():
+            found = [table_of(block)]
+        case _:
+            found = [block]
+    return found
+
+
+def _fact(name: str, value: str, more: str) -> str:
+    return say("report.fact_more" if more else "report.fact", name=name, value=value, more=more)
+
+
+def _decision(block: Decision) -> list[Simple]:
+    figure = block.figure
+    shown = () if figure is None else (_fact(figure.name, figure.value, figure.interval),)
+    found: list[Simple] = [Verdict(block.text, block.tone), Lines((*block.why, *shown))]
+    if block.steps:
+        found += [Heading(say("report.next")), Lines(tuple(step.text for step in block.steps), listed=True)]
+    return found
 
 
 def table_of(block: Cases) -> Table:

@@ -31,6 +31,25 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """One choice of a facet: its code in addresses, what it is called, and the kinds of rows that it shows."""
+
+    code: str
+    label: str
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Facet:
+    """What rows can be chosen by, where a format lets readers choose: the kind of each row, and the choices."""
+
+    key: str
+    title: str
+    kinds: tuple[str, ...]
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True)
 class Table:
     """Cells under headers; the first `names` columns and those of `texts` are words, the rest right-aligned numbers."""
 
@@ -39,6 +58,7 @@ class Table:
     caption: str = ""
     names: int = 1
     texts: tuple[int, ...] = ()
+    facets: tuple[Facet, ...] = ()
 
     def is_text(self, column: int) -> bool:
         """Return whether a column holds words."""

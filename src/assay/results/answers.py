@@ -147,6 +147,12 @@ class AnswerDetails(Record):
         """Whose answer a sample has, where that is known."""
         return one.system or (self.scores[0].name if len(self.scores) == 1 else "")
 
+    @property
+    def stages_by_system(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Ids of the samples of each system at each stage."""
+        names = dict.fromkeys(self.name_of(one) for one in self.samples)
+        return {name: by_stage([one for one in self.samples if self.name_of(one) == name]) for name in names}
+
     def count(self, level: SupportLevel) -> int:
         """How many statements of all answers are supported, partly supported, or not."""
         return sum(one.support.count(level) for one in self.samples)

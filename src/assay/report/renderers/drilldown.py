@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 from assay.messages import Lang, say, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from assay.report.blocks import AnswerView, Drilldown, View
 
 _LEVELS = 3
 
 
-def pack(block: Drilldown, lang: Lang) -> dict[str, Any]:
+def pack(block: Drilldown, lang: Lang, colours: Mapping[str, int]) -> dict[str, Any]:
     """Lay out a drill-down.
 
     Each query numbers its own documents: "d" are their ids and "g" the numbers of their grades, -1 for none. A list of
@@ -22,6 +24,7 @@ def pack(block: Drilldown, lang: Lang) -> dict[str, Any]:
     queries = [_view(view, grades, lang) for view in block.views]
     return {
         "systems": list(block.systems),
+        "colours": dict(colours),
         "measures": list(block.measures),
         "texts": block.documents,
         "grades": [[f"{grade:g}", level(grade, block.top)] for grade in grades],
@@ -74,5 +77,6 @@ def _sample(sample: AnswerView, lang: Lang) -> dict[str, Any]:
         "m": tell(sample.method, lang),
         "n": sample.system,
         "s": tell(sample.stage, lang),
+        "f": sample.tone,
         "r": list(sample.references),
     }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.messages import Said, say
-from assay.report.blocks import Block, Chart, Heading, Lines, Point, Verdict
+from assay.report.blocks import Block, Chart, Figure, Heading, Lines, Point, Verdict
 from assay.report.intervals import between
 from assay.report.marks import tone
 from assay.report.numbers import number, percent, pvalue
@@ -23,6 +23,16 @@ def line(found: ABTest) -> Verdict:
         text = say("text.then", first=text, second=one.text)
     mixed = any(one.tone != first.tone for one in more)
     return Verdict(text, "" if mixed else tone(found.decision))
+
+
+def figure(found: ABTest) -> Figure | None:
+    """The lift of the first treatment on the primary measure."""
+    test = next((one for one in found.tests if one.role == "primary"), None)
+    if test is None:
+        return None
+    name = say("ab.figure", measure=test.measure, treatment=test.treatment, control=found.control)
+    shown = test.always or test.lift.absolute
+    return Figure(name, number(test.lift.absolute.estimate, signed=True), between(shown, signed=True))
 
 
 def table(found: ABTest) -> list[Block]:

@@ -13,6 +13,7 @@ from assay.report.intervals import between, interval_column
 from assay.report.marks import tone
 from assay.report.numbers import cut, number, short
 from assay.report.tables import Cell, Table
+from assay.report.views.facets import of_answers
 from assay.report.views.scores import name_method
 from assay.results.answers import FINE_STAGES, by_stage, weakest_statements
 from assay.results.support import PARTLY, SUPPORTED
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from assay.data.scores import Column, Counts, Scores
     from assay.messages import Lang
+    from assay.report.blocks import Tone
     from assay.results.answers import AnswerDetails, JudgedSample, WeakStatement
     from assay.results.support import Statement
     from assay.stats.intervals import Interval
@@ -213,17 +215,22 @@ def _answers(found: AnswerDetails) -> Table:
     names = ("query", "question", "answer", "stage", "unsupported", "statements", "lowest", "method")
     headers = tuple(say(f"column.{name}") for name in (*(("system",) if named else ()), *names))
     rows = tuple((*((found.name_of(one),) if named else ()), *_row(one)) for one in found.samples)
-    return Table(headers, rows, say("answer.table"), names=4 + named, texts=(7 + named,))
+    chosen = of_answers(found.samples, [found.name_of(one) for one in found.samples])
+    return Table(headers, rows, say("answer.table"), names=4 + named, texts=(7 + named,), facets=chosen)
 
 
 def _row(one: JudgedSample) -> tuple[str | Cell, ...]:
     query, lowest, bad = one.sample.query_id, one.support.weakest, one.support.count("unsupported")
     return (
         Cell(query, query=query), cut(one.sample.question or "", _TEXT), cut(one.sample.answer or "", _TEXT),
-        Cell(_stage(one), tone="" if one.fine is None else "good" if one.fine else "bad"),
+        Cell(_stage(one), tone=_tone(one)),
         Cell(str(bad), tone="bad" if bad else ""), str(len(one.support.claims)),
         "" if lowest is None else f"{lowest.support:.2f}", name_method(one.support.method),
     )  # fmt: skip
+
+
+def _tone(one: JudgedSample) -> Tone:
+    return "" if one.fine is None else "good" if one.fine else "bad"
 
 
 def _stage(one: JudgedSample) -> str:
@@ -259,6 +266,7 @@ def _view(one: JudgedSample, system: str) -> AnswerView:
         stage=_stage(one),
         system=system,
         references=one.sample.references,
+        tone=_tone(one),
     )
 
 

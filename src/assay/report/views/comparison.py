@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assay.analysis.changes import SHARES
 from assay.messages import Said, say
-from assay.report.blocks import Block, Chart, Fold, Heading, Lines, Point, Verdict
+from assay.report.blocks import Block, Chart, Fold, Heading, Lines, Verdict
 from assay.report.intervals import between, describe_interval, picture
 from assay.report.marks import legend, mark, tone
 from assay.report.numbers import number, percent, pvalue
@@ -17,9 +15,8 @@ from assay.report.views.scores import definitions
 from assay.results.comparison import LEAST_QUERIES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from assay.analysis.changes import QueryChanges
     from assay.results.comparison import Change, Comparison, Contrast, Lift, Likeness, Pairs
 
 _PICTURES = 3  # measures that get a picture
@@ -298,15 +295,13 @@ def table(
     return [*blocks, *_behind(comparison, notes)]
 
 
-def page(
-    comparison: Comparison, place: int = 0, *, primary: str = "", changes: Mapping[str, QueryChanges] | None = None
-) -> list[Block]:  # fmt: skip
-    """The same with the `primary` measure first, pictures of means, and of the `changes` of queries, by system."""
+def page(comparison: Comparison, place: int = 0, *, primary: str = "") -> list[Block]:
+    """The same with the `primary` measure first, and pictures of means."""
     primary = primary or comparison.measures[0]
     head = ablation(comparison) if comparison.descriptions else summary(comparison)
     labels = sorted(comparison.measures, key=lambda label: label != primary)
     blocks: list[Block] = [head, Lines((heading(comparison, comparison.protocol), *best(comparison)))]
-    blocks += [_picture(comparison, label, place) for label in labels[:_PICTURES]]
+    blocks += [picture_of(comparison, label, place) for label in labels[:_PICTURES]]
     blocks += _tests(comparison, labels[:1])
     if len(labels) > 1:
         blocks.append(Fold(say("report.other_measures"), tuple(_tests(comparison, labels[1:]))))
@@ -314,7 +309,7 @@ def page(
         each = tuple(details(comparison, label) for label in labels)
         blocks.append(Fold(say("report.each_against", baseline=comparison.baseline), each))
     blocks += [*_lists(comparison), *_behind(comparison, ())]
-    return [*blocks, *(differences(comparison, changes, place, primary) if changes else [])]
+    return blocks
 
 
 def _tests(comparison: Comparison, labels: Sequence[str]) -> list[Block]:
@@ -346,58 +341,7 @@ def _behind(comparison: Comparison, notes: Sequence[str]) -> list[Block]:
     return [*blocks, Lines(tuple(dict.fromkeys((*settled, *notes))))]
 
 
-def _picture(comparison: Comparison, label: str, place: int) -> Chart:
+def picture_of(comparison: Comparison, label: str, place: int = 0) -> Chart:
+    """The means of all systems with their intervals."""
     means = dict(zip(comparison.systems, comparison.means[label], strict=True))
     return picture(f"means-{place}-{label}", say("chart.means", measure=label), label, means)
-
-
-# Query by query -------------------------------------------------------------------------------------------------------
-
-
-def differences(comparison: Comparison, changes: Mapping[str, QueryChanges], place: int, measure: str) -> list[Block]:
-    """What each query gained and lost: the most interesting system first, the others to be opened."""
-    first = comparison.leading_contrast(measure)
-    blocks = _change_blocks(comparison, first, changes[first.system], f"{place}-0")
-    for number_, contrast in enumerate((c for c in comparison.contrasts if c.measure == measure), 1):
-        if contrast.system != first.system:
-            title = say("report.against", system=contrast.system, baseline=comparison.baseline)
-            parts = _change_blocks(comparison, contrast, changes[contrast.system], f"{place}-{number_}")
-            blocks.append(Fold(title, tuple(parts)))
-    return blocks
-
-
-def _change_blocks(comparison: Comparison, contrast: Contrast, found: QueryChanges, key: str) -> list[Block]:
-    moved = movers(comparison, contrast)
-    return [_bars(found, contrast, key), _scatter(found, key), *([] if moved is None else [moved])]
-
-
-def _bars(found: QueryChanges, contrast: Contrast, key: str) -> Chart:
-    """All differences, the greatest gain first; of very many, evenly spaced ones."""
-    points = tuple(Point(float(i + 1), value) for i, value in enumerate(found.ordered))
-    cells = tuple(number(value, signed=True) for value in found.quantiles) or ("",) * len(SHARES)
-    outcomes = f"{contrast.wins}/{contrast.ties}/{contrast.losses}"
-    headers = (*(say("column.quantile", share=share) for share in SHARES), say("column.outcomes"))
-    table = Table(headers, ((*cells, outcomes),), names=0)
-    names = {"measure": found.measure, "system": found.system, "baseline": found.baseline}
-    title, axes = say("chart.bars", n=len(found.queries), **names), (say("axis.queries_sorted"), say("axis.difference"))
-    return Chart(f"differences-{key}", "bars", title, *axes, points, table, lower=found.lower)
-
-
-def _scatter(found: QueryChanges, key: str) -> Chart:
-    """Every query's value under the baseline and under the system; many queries as shaded cells."""
-    title = say("chart.scatter", measure=found.measure, system=found.system, baseline=found.baseline)
-    axes, density = (found.baseline, found.system), found.density
-    drawn = Chart(f"scatter-{key}", "scatter", title, *axes, (), _quadrants(found), lower=found.lower)
-    if density is None:
-        dots = tuple(Point(one.before, one.after, label=one.query_id) for one in found.queries)
-        return replace(drawn, points=dots)
-    cells = tuple(Point(x, y, low=float(count)) for x, y, count in density.cells)
-    return replace(drawn, kind="density", points=cells, step=density.step)
-
-
-def _quadrants(found: QueryChanges) -> Table:
-    """How many queries had nothing before or after: the numbers behind the picture."""
-    names = {"baseline": found.baseline, "system": found.system}
-    keys = ("scatter.both_zero", "scatter.rescued", "scatter.lost", "scatter.neither")
-    rows = tuple((say(key, **names), f"{count:,}") for key, count in zip(keys, found.zeros, strict=True))
-    return Table((say("column.case"), say("column.queries")), rows)

@@ -1,14 +1,16 @@
-"""What the queries of a report look like: one table to sort and search, and the view that opens for each."""
+"""What the queries of a report look like: one table to filter, sort and search, and the view that opens for each."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Drilldown, Entry, Lines, View
 from assay.report.numbers import cut, number
 from assay.report.tables import Cell, Table
+from assay.report.views import facets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,9 +18,11 @@ if TYPE_CHECKING:
     from assay.analysis.report_data import Group, ReportData
     from assay.data.scores import Scores
     from assay.report.blocks import AnswerView, Tone
+    from assay.report.tables import Facet
 
 _TEXT = 160
 _ENTRIES = 800_000  # list entries of one report
+_LISTED = 500  # queries with lists
 _DEPTH = 20
 _LETTERS = 3_000_000  # of document texts in one report
 _DOCUMENT = 1_200
@@ -34,7 +38,31 @@ def page(found: ReportData, samples: Mapping[str, tuple[AnswerView, ...]]) -> li
     queries = _order_queries(group)
     known = set(queries)
     drill = _drilldown(found, group, [*queries, *(query for query in samples if query not in known)], asked, samples)
-    return [_table(group, queries, asked), drill, Lines((*drill.notes, *found.evidence.notes))]
+    table = replace(_table(group, queries, asked), facets=_facets(found, group, queries))
+    return [table, drill, Lines((*drill.notes, *found.evidence.notes))]
+
+
+def _facets(found: ReportData, group: Group, queries: Sequence[str]) -> tuple[Facet, ...]:
+    """How a query changed, where it failed, what kind it is."""
+    system, chosen = subject_of(group), []
+    if group.comparison is not None and system in group.changes:
+        chosen.append(facets.of_change(queries, group.changes[system].outcomes, system, group.comparison.baseline))
+    stages = _stages(group, system)
+    chosen += [facets.of_stage(queries, stages, system)] if stages else []
+    return (*chosen, *(facets.of_attributes(queries, found.evidence.queries) if found.evidence.queries else ()))
+
+
+def subject_of(group: Group) -> str:
+    """The system whose changes and failures are shown."""
+    if group.comparison is None:
+        return group.systems[0].name
+    return group.comparison.leading_contrast(group.primary).system
+
+
+def _stages(group: Group, system: str) -> dict[str, str]:
+    """How far the relevant documents of each query got with a system."""
+    own = next((one.stages for one in group.diagnoses if one.system == system), {})
+    return {query: stage for stage, ids in own.items() for query in ids}
 
 
 def _order_queries(group: Group) -> list[str]:
@@ -54,13 +82,9 @@ def _by_query(scores: Scores, label: str) -> dict[str, float]:
 
 def _table(group: Group, queries: Sequence[str], asked: Mapping[str, str]) -> Table:
     columns = [_by_query(scores, group.primary) for scores in group.systems]
-    place = None
-    system = group.systems[0].name
-    if group.comparison is not None:
-        system = group.comparison.leading_contrast(group.primary).system
-        place = [scores.name for scores in group.systems].index(system)
-    own = next((one.stages for one in group.diagnoses if one.system == system), {})
-    stages = {query: stage for stage, ids in own.items() for query in ids}
+    system = subject_of(group)
+    place = None if group.comparison is None else [scores.name for scores in group.systems].index(system)
+    stages = _stages(group, system)
     with_text = any(query in asked for query in queries)
     texts = asked if with_text else None
     rows = tuple(_row(query, columns, place, texts, stages, lower=group.lower) for query in queries)
@@ -114,6 +138,7 @@ def _drilldown(
     texts, cut = _documents(found, lists)
     ranked = group is not None and not group.of_answers
     notes = [say("report.depth", depth=depth)] if lists else [say("report.no_lists")] * ranked
+    notes += [say("report.some_lists", n=len(lists))] if 0 < len(lists) < len(queries) else []
     notes += [say("report.texts_cut", n=cut)] if cut else []
     judgments = found.evidence.judgments
     top = judgments.max_grade if judgments is not None else 1.0
@@ -141,7 +166,7 @@ def _lists(
     grades = judgments.by_query
     ranked = [group.lists.get(scores.name, {}) for scores in group.systems]
     made = {}
-    for query in queries:
+    for query in _with_lists(queries):
         own = grades.get(query, {})
         places = {doc: i for i, doc in enumerate(ranked[0].get(query, ()))}
         made[query] = tuple(
@@ -152,6 +177,11 @@ def _lists(
             for system, one in enumerate(ranked)
         )
     return made, depth
+
+
+def _with_lists(queries: Sequence[str]) -> Sequence[str]:
+    """The queries whose lists are shown: of very many, those at both ends of their order."""
+    return queries if len(queries) <= _LISTED else [*queries[: _LISTED // 2], *queries[-_LISTED // 2 :]]
 
 
 def _documents(found: ReportData, lists: Mapping[str, Sequence[Sequence[Entry]]]) -> tuple[dict[str, str], int]:

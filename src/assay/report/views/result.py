@@ -8,8 +8,20 @@ from typing import TYPE_CHECKING, Any
 from assay.data.scores import Scores
 from assay.errors import UsageError
 from assay.messages import Said, is_known, say
-from assay.report.blocks import Block, Lines, Section, Verdict
-from assay.report.views import answers, comparison, diagnosis, origin, queries, reranker, scores, summary, sweep
+from assay.report.blocks import Block, Figure, Lines, Section, Verdict
+from assay.report.views import (
+    answers,
+    changes,
+    comparison,
+    diagnosis,
+    origin,
+    queries,
+    reranker,
+    scores,
+    spread,
+    summary,
+    sweep,
+)
 from assay.results.answers import AnswerDetails
 from assay.results.comparison import Comparison
 from assay.results.diagnosis import Diagnosis
@@ -27,12 +39,13 @@ if TYPE_CHECKING:
 
 # Pages of parts that are shown as they are, in this order; parts that have no page here have one called as they are.
 PAGES = {
-    "experiment": "experiment", "answers": "answers", "bench": "latency", "cost": "money", "roi": "money",
+    "experiment": "experiment", "answers": "answers", "bench": "speed", "cost": "speed", "roi": "speed",
     "reranker": "reranker", "gates": "gates", "calibration": "calibration", "validation": "validation",
     "judging": "judging", "judging_plan": "judging", "panel": "judging",
     "preferences": "preferences", "comparison_plan": "plan",
     "explanation": "explanation", "check": "findings",
 }  # fmt: skip
+_TITLES = {"bench": "latency", "cost": "money", "roi": "money"}  # parts that a page shows together, by themselves
 _GROUPED = (Comparison, Sweep, Diagnosis)  # parts that are shown with the systems they are about
 
 
@@ -86,29 +99,31 @@ def pages(found: ReportData) -> list[Section]:
     """All pages that results have something for."""
     samples = _samples(found)
     parts = _parts(found)
+    groups = list(enumerate(found.groups))
+    parts["answers"] = [*_spread_answers(found), *parts.get("answers", [])]
     blocks: dict[str, list[Block]] = {
-        "summary": _summary(found),
-        "systems": [block for place, group in enumerate(found.groups) for block in _systems(group, place)],
+        "systems": [block for place, group in groups for block in (*_systems(group, place), *_curves(group, place))],
         "experiment": parts.pop("experiment", []),
-        "curves": [block for place, group in enumerate(found.groups) for block in _curves(group, place)],
-        "differences": [block for place, group in enumerate(found.groups) for block in _differences(group, place)],
-        "queries": queries.page(found, samples),
-        "slices": [
-            *parts.pop("slices", []),
-            *diagnosis.kinds([one for group in found.groups for one in group.diagnoses]),
+        "queries": [
+            *(block for place, group in groups[:1] for block in _differences(group, place)),
+            *queries.page(found, samples),
+            *(block for place, group in groups for block in _more_differences(group, place)),
         ],
+        "slices": [*_failures(found), *parts.pop("slices", []), *_kinds(found)],
         **parts,
-        "checks": origin.checks(found),
+        "input": origin.checks(found),
         "origin": origin.provenance(found),
     }
-    return [Section(key, say(f"page.{key}"), tuple(shown)) for key, shown in blocks.items() if shown]
+    shown = {key: page for key, page in blocks.items() if page}
+    blocks = {"summary": summary.page(found, shown, _told(found), _figure(found)), **shown}
+    return [Section(key, say(f"page.{key}"), tuple(shown)) for key, shown in blocks.items()]
 
 
 def title_of(results: Sequence[Result], names: Sequence[str]) -> Said:
     """The title of a report: of one without systems, what kind of result it is and what it is about."""
     if len(results) > 1 or any(result.systems for result in results):
         return say("page.title", name=list(names)) if names else say("page.untitled")
-    named = dict.fromkeys(PAGES.get(name, name) for result in results for name in result.parts)
+    named = dict.fromkeys(_TITLES.get(name, PAGES.get(name, name)) for result in results for name in result.parts)
     kinds = [kind for kind in named if is_known(f"page.{kind}")] or ["untitled"]
     told = say("text.list", parts=[say(f"page.{kind}") for kind in kinds])
     return say("page.title_of", kind=told, name=list(names)) if names else told
@@ -144,14 +159,19 @@ def _samples(found: ReportData) -> dict[str, tuple[AnswerView, ...]]:
     return made
 
 
-def _summary(found: ReportData) -> list[Block]:
-    """What a manager reads: a sentence for each group and part, then facts and targets."""
-    said: list[Verdict] = [one for group in found.groups for one in summary.headline(group)]
-    said += [line(record) for record in _records(found) if not isinstance(record, RerankerEvaluation)]
-    blocks: list[Block] = list(dict.fromkeys(said))
-    for group in found.groups:
-        blocks += [*summary.about(group), *summary.targets(group, alone=len(found.groups) == 1)]
-    return blocks
+def _told(found: ReportData) -> list[tuple[str, Verdict]]:
+    """What every part found, in a sentence each, with the page that shows it."""
+    names = {shape.record: name for name, shape in all_parts().items()}
+    known = [one for one in _records(found) if not isinstance(one, RerankerEvaluation)]
+    pages_ = [(PAGES.get(names[type(one)], names[type(one)]), one) for one in known]
+    return [("slices" if page == "slices" else page, line(one)) for page, one in pages_]
+
+
+def _figure(found: ReportData) -> Figure | None:
+    """The main number of the first part, where its view names one."""
+    first = next((one for one in _records(found) if not isinstance(one, RerankerEvaluation)), None)
+    named = None if first is None else getattr(view_of(first), "figure", None)
+    return None if named is None else named(first)
 
 
 def _systems(group: Group, place: int) -> list[Block]:
@@ -166,5 +186,35 @@ def _curves(group: Group, place: int) -> Sequence[Block]:
 
 def _differences(group: Group, place: int) -> list[Block]:
     if group.comparison is None:
+        return [spread.spread(one, place) for one in group.distributions if not group.of_answers]
+    return changes.differences(group.comparison, group.changes, place, group.primary)
+
+
+def _more_differences(group: Group, place: int) -> list[Block]:
+    """Further pictures: of other systems, and of other groups than the first."""
+    if group.comparison is None:
         return []
-    return comparison.differences(group.comparison, group.changes, place, group.primary)
+    first = changes.differences(group.comparison, group.changes, place, group.primary) if place else []
+    return [*first, *changes.more_differences(group.comparison, group.changes, place, group.primary)]
+
+
+def _failures(found: ReportData) -> list[Block]:
+    """How far the queries of each system got."""
+    drawn = []
+    for place, group in enumerate(found.groups):
+        stages = {one.system: one.stages for one in group.diagnoses if one.stages}
+        leading = queries.subject_of(group) if group is found.main else None
+        drawn.append(spread.failures(stages, page="queries", leading=leading, name=f"failures-{place}"))
+    return [one for one in drawn if one is not None]
+
+
+def _kinds(found: ReportData) -> list[Block]:
+    return diagnosis.kinds([one for group in found.groups for one in group.diagnoses])
+
+
+def _spread_answers(found: ReportData) -> list[Block]:
+    """Where the answers of each system failed, and how the values of their measures are spread."""
+    drawn = [spread.failed_answers(part, place) for place, part in enumerate(found.every(AnswerDetails))]
+    known = [(place, group) for place, group in enumerate(found.groups) if group.of_answers]
+    values = [spread.spread(one, place, of_answers=True) for place, group in known for one in group.distributions]
+    return [*(one for one in drawn if one is not None), *values]

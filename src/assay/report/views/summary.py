@@ -1,4 +1,4 @@
-"""The first page of a report: what came out in one sentence for each part, a few facts, the targets with advice."""
+"""The first page of a report: one decision, what every part found in a sentence, a few facts, the targets."""
 
 from __future__ import annotations
 
@@ -6,20 +6,70 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from assay.messages import Said, say
-from assay.report.blocks import Block, Facts, Fold, Lines, Verdict
+from assay.report.blocks import Block, Cast, Facts, Figure, Finding, Fold, Lines, Outline, Verdict
 from assay.report.intervals import between, describe_interval
 from assay.report.numbers import number, pvalue
-from assay.report.views import comparison, conclusion, diagnosis, experiment
+from assay.report.views import comparison, conclusion, decision, diagnosis, experiment
 from assay.report.views.scores import name_method, stamp, unevenness
 from assay.results.experiment import Findings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from assay.analysis.report_data import Group
+    from assay.analysis.report_data import Group, ReportData
     from assay.data.scores import Scores
 
 _OPEN = 40  # rows of targets that are shown without a click
+
+
+def page(
+    found: ReportData,
+    pages: Mapping[str, Sequence[Block]],
+    told: Sequence[tuple[str, Verdict]],
+    figure: Figure | None = None,
+) -> list[Block]:
+    """One decision with what stands behind it, then what all parts found, a few facts, and the targets.
+
+    `pages` are those that the report has, with their blocks, `told` is what their parts say in a sentence, `figure`
+    the main number of the first of them.
+    """
+    blocks: list[Block] = [_cast(found)]
+    if found.main is not None:
+        blocks.append(decision.of_group(found.main, headline(found.main)[0]))
+    elif told:
+        blocks.append(decision.of_part(told[0][1], pages.get(told[0][0], ()), figure))
+    blocks += _outline(found, pages, told)
+    if found.evidence.redacted:
+        blocks.append(Lines((say("report.redacted"),)))
+    for group in found.groups:
+        blocks += [*about(group, alone=group is found.main), *targets(group, alone=len(found.groups) == 1)]
+    return blocks
+
+
+def _cast(found: ReportData) -> Cast:
+    """All systems, whose colours follow from their names; the baseline and the best of the main group."""
+    main, names = found.main, [scores.name for group in found.groups for scores in group.systems]
+    days = tuple(dict.fromkeys(one.origin.day for one in found.results if one.origin.day))
+    if main is None or main.comparison is None:
+        return Cast(tuple(names), days=days)
+    best = main.conclusion
+    shown = best.best[0] if best.state == "shown" else ""
+    return Cast(tuple(names), main.comparison.baseline, shown, days)
+
+
+def _outline(
+    found: ReportData, pages: Mapping[str, Sequence[Block]], told: Sequence[tuple[str, Verdict]]
+) -> list[Block]:
+    """What was found besides the decision: about targets, other systems, and other parts."""
+    said = [
+        ("answers" if group.of_answers and "answers" in pages else "systems", one)
+        for group in found.groups
+        for one in headline(group)
+    ]
+    every = dict.fromkeys([*said[1:], *told] if said else told[1:])
+    rest = [(page, one) for page, one in every if not said or one != said[0][1]]
+    findings = tuple(Finding(say(f"page.{page}"), one, page if page in pages else "") for page, one in rest)
+    return [Outline(findings)] if findings else []
 
 
 def headline(group: Group) -> list[Verdict]:
@@ -64,9 +114,9 @@ def _sentence(group: Group, key: str, **values: Any) -> Said:
     return say(f"{key}_of_answers" if group.of_answers else key, **named, **values)
 
 
-def about(group: Group) -> list[Block]:
-    """The facts of a group of systems, and what hinders reading them."""
-    blocks: list[Block] = [_facts(group)]
+def about(group: Group, *, alone: bool = False) -> list[Block]:
+    """The facts of a group of systems, and what hinders reading them; `alone`, without what the decision says."""
+    blocks: list[Block] = [_facts(group, alone=alone)]
     if group.why:
         blocks.append(Verdict(say("report.not_compared", why=group.why), "warn"))
     judged = stamp(group.systems)
@@ -87,7 +137,7 @@ def targets(group: Group, *, alone: bool) -> list[Block]:
     return blocks
 
 
-def _facts(group: Group) -> Facts:
+def _facts(group: Group, *, alone: bool) -> Facts:
     first = group.systems[0]
     days = list(dict.fromkeys(one.origin.day for one in group.results if one.origin.day))
     items: list[tuple[str, str, str]] = [
@@ -96,6 +146,8 @@ def _facts(group: Group) -> Facts:
         (say("fact.protocol"), str(first.protocol), first.protocol.what_it_is),
         *([(say("fact.date"), say("text.list", parts=days), "")] if days else []),
     ]
+    if alone:
+        return Facts(tuple(items))
     if group.comparison is not None:
         contrast = group.comparison.leading_contrast(group.primary)
         mean = group.comparison.mean(contrast.system, group.primary)

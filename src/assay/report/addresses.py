@@ -1,0 +1,23 @@
+"""Addresses within a report: the whole state of a page stands behind the # of its address."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+
+def query_address(query: str) -> str:
+    """The address of one query.
+
+    >>> query_address("a b/c")
+    'query=a%20b%2Fc'
+    """
+    return f"query={quote(query, safe='', errors='replace')}"
+
+
+def page_address(page: str, **choices: str) -> str:
+    """The address of a page that shows the rows of these choices.
+
+    >>> page_address("queries", change="lost")
+    'queries&change=lost'
+    """
+    return "&".join([page, *(f"{quote(key, safe='')}={quote(code, safe='')}" for key, code in choices.items())])
