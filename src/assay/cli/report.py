@@ -13,6 +13,7 @@ _EXAMPLES = (
     "assay report result.json -o report.html --open",
     "assay report evaluation.json answers.json bench.json -o report.html --lang zh",
     "assay report result.json --queries queries.jsonl --documents documents.jsonl -o report.html",
+    "assay report answers.json -o to-send.html --redact",
     "assay report result.json --chart",
     "assay report result.json --chart means-0-ndcg@10 -o means.svg",
 )
@@ -25,6 +26,7 @@ _EXAMPLES = (
 @add_option("--documents", metavar="FILE|DIR")
 @add_option("--queries", metavar="FILE")
 @add_option("--title", metavar="TEXT")
+@add_option("--redact", is_flag=True)
 @add_option("--chart", is_flag=False, flag_value="", metavar="NAME")
 @add_option("--scale", type=NUMBER, default=2.0, show_default=True)
 @add_option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
@@ -32,11 +34,12 @@ _EXAMPLES = (
 @options.quiet
 def command(
     *, results: tuple[str, ...], judgments: str | None, runs: tuple[str, ...], documents: str | None,
-    queries: str | None, title: str | None, chart: str | None, scale: float, output: str | None, show: bool,
+    queries: str | None, title: str | None, redact: bool, chart: str | None, scale: float, output: str | None,
+    show: bool,
 ) -> None:  # fmt: skip
     """Read, put together and write."""
     if chart is not None:
-        options.refuse("title", "documents", "show", because="cli.no_effect_with_chart")
+        options.refuse("title", "documents", "redact", "show", because="cli.no_effect_with_chart")
         _draw(results, chart, output, scale, judgments=judgments, runs=runs, queries=queries)
         return
     from assay.cli import reporting
@@ -48,7 +51,7 @@ def command(
     place = None if output == "-" else output
     text = write_report(
         reporting.load_named(results), place, kind=format_of(place), judgments=judgments, runs=reporting.runs_of(runs),
-        documents=documents, queries=queries, title=title, lang=language.current(),
+        documents=documents, queries=queries, title=title, lang=language.current(), redact=redact,
     )  # fmt: skip
     reporting.hand_over(text, output)
     if show:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.evidence import find_evidence, load_all
+from assay.analysis.redaction import redact as redact_result
+from assay.analysis.redaction import redact_evidence
 from assay.analysis.report_data import report_data
 from assay.errors import UsageError
 from assay.formats.files import check_outputs, write_atomically
@@ -38,13 +41,15 @@ def write_report(
     title: str | None = None,
     kind: str | None = None,
     lang: Lang = "en",
+    redact: bool = False,
 ) -> str:
     """Write a report of results, and return its text; without a place, only that.
 
     `results` are records or result files, one or several; the suffix of `place` (.html, .md, .tex, .txt) says what is
     written, or `kind` (html, markdown, latex, table). The lists of each query are shown where the `judgments` and the
     `runs` (by system, or called as it) are given, or lie unchanged beside a result file that names them; `documents`
-    and `queries` are their texts, by id or files of them.
+    and `queries` are their texts, by id or files of them. With `redact`, texts of questions, documents and answers are
+    left out; ids and numbers are kept.
 
     >>> import assay
     >>> judged, run = {"q": {"a": 1}}, {"q": {"a": 1.0}}
@@ -57,6 +62,9 @@ def write_report(
     evidence = find_evidence(loaded, judgments=judgments, runs=runs, documents=documents, queries=queries)
     if place is not None:
         check_outputs([place], [*(one.file for one in loaded), *evidence.files])
+    if redact:
+        loaded = [replace(one, result=redact_result(one.result)) for one in loaded]
+        evidence = redact_evidence(evidence)
     text = render_report(loaded, evidence, kind=kind, title=title, lang=lang)
     if place is not None:
         write_atomically(place, text)

@@ -320,6 +320,7 @@ TEXTS = {
     "option.report.runs": "A run behind the results; may be repeated.",
     "option.report.documents": "Texts of the documents (doc_id, text), or a folder of files.",
     "option.report.queries": "Texts and attributes of the queries (query_id, text, ...).",
+    "option.report.redact": "Leave out the texts of questions, documents and answers; ids and numbers are kept.",
     "option.title": "Title of the report; the names of the files unless given.",
     "option.chart": "Draw one chart instead of a page; without a name, list the charts.",
     "option.report.scale": "Size of a PNG.",
