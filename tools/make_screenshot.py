@@ -42,6 +42,31 @@ def take(browser: Browser, file: Path, name: str, part: str, **options: Any) -> 
     print(f"wrote {(IMAGES / name).relative_to(IMAGES.parents[1])}")
 
 
+def take_workbench(browser: Browser, folder: Path) -> None:
+    """Save a picture of the workbench over the demo: a document to grade, after a few others."""
+    import assay
+    from assay.server.workbench.opening import open_workbench
+
+    tea = folder / "tea"
+    runs = {name: tea / f"{name}.run" for name in ("bm25", "ngrams")}
+    found = assay.pool_judgments(runs, 60, queries=tea / "queries.jsonl", documents=tea / "documents.jsonl")
+    found.save(folder / "pool.jsonl")
+    with open_workbench(folder) as server:
+        page = browser.new_page(viewport=SIZE, reduced_motion="reduce")  # type: ignore[arg-type]
+        page.goto(server.address)
+        page.goto(f"{server.origin}/label")
+        page.get_by_role("link", name="pool.jsonl").click()
+        page.keyboard.type("Ann")
+        page.keyboard.press("Enter")
+        for key in "3102":
+            page.wait_for_selector(".card")
+            with page.expect_navigation():
+                page.keyboard.press(key)
+        page.screenshot(path=IMAGES / "workbench.png")
+        page.close()
+    print("wrote docs/images/workbench.png")
+
+
 def main() -> None:
     """Take all pictures."""
     from playwright.sync_api import sync_playwright
@@ -55,6 +80,7 @@ def main() -> None:
         english = report(Path(folder), "en")
         take(browser, english, "report.png", "systems")
         take(browser, english, "query.png", f"q={QUERY}", color_scheme="dark")
+        take_workbench(browser, english.parent)
         if has_chinese():
             take(browser, report(Path(folder), "zh"), "report.zh.png", "systems")
         else:

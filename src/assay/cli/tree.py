@@ -23,7 +23,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("build", ("set", "judge", "calibrate")),
     ("run", ("run", "bench", "cost")),
     ("after", ("log", "ab")),
-    ("share", ("report", "convert", "demo")),
+    ("share", ("report", "serve", "convert", "demo")),
     ("machine", ("env", "help", "trec_eval")),
 )
 COMMANDS = tuple(name for _, names in GROUPS for name in names)

@@ -6,6 +6,7 @@ connection that has been waiting longest without a request is closed for each ne
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -34,6 +35,9 @@ class BoundedConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request; beyond the limit, close the connection that waits longest."""
         super().connection_made(transport)
+        line = transport.get_extra_info("socket")
+        if line is not None:  # or the head of an answer waits 40 ms to be confirmed before its body is sent
+            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.since = self.loop.time()
         self._wait()
         others: list[BoundedConnection] = [one for one in self.connections if isinstance(one, BoundedConnection)]

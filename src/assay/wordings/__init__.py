@@ -15,7 +15,7 @@ ROOMS = (
     "analysis", "answers", "cli", "engines", "errors", "events", "experiment", "formats", "fusion", "gate", "general",
     "grounding", "help", "interleaving", "judge", "llm", "log_grades", "measures", "online", "panels", "pipeline",
     "pools", "preferences", "proposal", "questions", "report", "serving", "sets", "text", "traces", "validation",
-    "watch",
+    "watch", "workbench",
 )  # fmt: skip
 # Texts said in English where they occur, which are their own keys, in modules named after the part that says them.
 SAYING = (

@@ -1,0 +1,265 @@
+"""Any two systems of any two results: the decision, and the queries that got better, worse, or stayed as they were."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from assay.analysis.compare import compare
+from assay.analysis.diagnose import choose_measure
+from assay.analysis.evidence import find_evidence, load
+from assay.analysis.joining import prepare_run
+from assay.data.source import Source
+from assay.errors import AssayError, NotComparable, UnknownName
+from assay.formats.documents import read_documents
+from assay.formats.queries import read_queries
+from assay.formats.reading import read_judgments, read_run
+from assay.measures.lists import order_lists
+from assay.messages import say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.analysis.evidence import LoadedResult
+    from assay.analysis.report_data import ReportEvidence
+    from assay.analysis.workspace import WorkFile, Workspace
+    from assay.data.judgments import Judgments
+    from assay.data.run import Run
+    from assay.data.scores import Scores
+    from assay.formats.queries import Queries
+    from assay.results.comparison import Comparison
+
+Sign = Literal["better", "worse", "same"]
+SIGNS: tuple[Sign, ...] = ("better", "worse", "same")
+_EQUAL = 1e-12
+_DEPTH = 100
+
+
+@dataclass(frozen=True)
+class System:
+    """A system of a result, with a name that no other system of the page has."""
+
+    name: str
+    scores: Scores
+    file: WorkFile
+    result: LoadedResult
+
+    @property
+    def own_name(self) -> str:
+        """What its result calls it."""
+        return next(one.name for one in self.result.result.systems if one.query_ids is self.scores.query_ids)
+
+
+@dataclass(frozen=True)
+class QueryDifference:
+    """A query under two systems; `change` is positive where the second is better, whichever way the measure goes."""
+
+    query_id: str
+    text: str
+    before: float
+    after: float
+    change: float
+    attributes: Mapping[str, str]
+
+    @property
+    def sign(self) -> Sign:
+        """Whether the second system is better, worse, or the same."""
+        return "same" if abs(self.change) <= _EQUAL else "better" if self.change > 0 else "worse"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two systems on one measure: the comparison, and every query that both have a value for, worst losses first."""
+
+    baseline: System
+    other: System
+    measure: str
+    comparison: Comparison
+    queries: tuple[QueryDifference, ...]
+
+    def count(self, sign: Sign) -> int:
+        """How many queries got better, worse, or stayed the same."""
+        return sum(one.sign == sign for one in self.queries)
+
+
+@dataclass(frozen=True)
+class QueryFilter:
+    """Which queries are wanted: of a sign, with an attribute, with value 0 under one of the two, with a text."""
+
+    sign: str = ""
+    attribute: str = ""
+    value: str = ""
+    zero: str = ""
+    text: str = ""
+
+    def admits(self, one: QueryDifference) -> bool:
+        """Whether a query is wanted."""
+        zeros = {"": True, "baseline": one.before == 0, "other": one.after == 0, "both": one.before == one.after == 0}
+        sought = self.text.strip().lower()
+        return (
+            (not self.sign or one.sign == self.sign)
+            and (not self.attribute or one.attributes.get(self.attribute) == self.value)
+            and zeros.get(self.zero, True)
+            and (not sought or sought in f"{one.query_id} {one.text}".lower())
+        )
+
+
+def list_all_systems(space: Workspace, keys: Sequence[str]) -> list[System]:
+    """The systems of the results with these keys; where two have one name, with the name of their file."""
+    files = [space.find(key, "result") for key in dict.fromkeys(keys)]
+    named = [(scores, file) for file in files for scores in space.result(file.key).result.systems]
+    counts = [scores.name for scores, _ in named]
+    return [
+        System(name, replace(scores, name=name), file, space.result(file.key))
+        for scores, file in named
+        for name in [scores.name if counts.count(scores.name) == 1 else f"{scores.name} ({file.name})"]
+    ]
+
+
+def shared_measures(first: System, second: System) -> list[str]:
+    """Measures that both have and that are means, the main one first."""
+    means = {column.label for column in second.scores.columns if column.is_mean}
+    labels = [column.label for column in first.scores.columns if column.is_mean and column.label in means]
+    with suppress(AssayError):
+        labels.sort(key=lambda label: label != choose_measure(first.scores, None))
+    return labels
+
+
+def find_difference(baseline: System, other: System, measure: str, queries: Queries | None = None) -> Difference:
+    """Compare two systems, and list their queries; systems that cannot be compared are an error that says why."""
+    if not measure:
+        raise NotComparable(say("these two have no measure in common"))
+    scored = (baseline.scores, other.scores)
+    comparison = compare(scored, [measure], baseline=baseline.name)
+    sign = baseline.scores.about(measure).direction
+    texts = queries.texts() if queries else {}
+    attributes = _attributes(queries)
+    before, after = (dict(zip(one.query_ids, one.column(measure).tolist(), strict=True)) for one in scored)
+    listed = [
+        QueryDifference(query, texts.get(query, ""), old, new, sign * (new - old), attributes.get(query, {}))
+        for query, old in before.items()
+        if not math.isnan(old) and not math.isnan(new := after.get(query, math.nan))
+    ]
+    return Difference(
+        baseline, other, measure, comparison, tuple(sorted(listed, key=lambda one: (one.change, one.query_id)))
+    )  # fmt: skip
+
+
+def _attributes(queries: Queries | None) -> dict[str, dict[str, str]]:
+    if queries is None:
+        return {}
+    rows = queries.frame.select("query_id", *queries.attributes).iter_rows(named=True)
+    return {row.pop("query_id"): {name: str(value) for name, value in row.items() if value is not None} for row in rows}
+
+
+# What lies behind them in the folder ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RankedDocument:
+    """A document in the list of a system: its grade, and how far it rose against the baseline (None: not there)."""
+
+    doc_id: str
+    grade: float | None
+    moved: int | None
+    text: str
+
+
+def queries_for(space: Workspace, scores: Scores) -> Queries | None:
+    """The queries of the folder that most of the scored ones are among."""
+    wanted = set(scores.query_ids)
+    best, most = None, 0
+    for file in space.files("queries"):
+        with suppress(AssayError):
+            read = space.read(file, read_queries)
+            known = len(wanted.intersection(read.frame["query_id"].to_list()))
+            if known > most:
+                best, most = read, known
+    return best
+
+
+def ranked_lists(
+    space: Workspace, systems: Sequence[System], query: str, depth: int = 20
+) -> dict[str, tuple[RankedDocument, ...]]:
+    """The lists of each system for a query, where their runs and judgments are in the folder and unchanged."""
+    found: dict[str, list[str]] = {}
+    grades: Mapping[str, float] = {}
+    for one in systems:
+        evidence = space.read(one.file, _read_evidence)
+        run = evidence.runs.get(one.own_name) or _same_run(space, one)
+        judged = evidence.judgments or _same_judgments(space, one.scores)
+        if judged is not None and query in judged.by_query:
+            grades = judged.by_query[query]
+        if run is not None:
+            found[one.name] = _list_of(run, one.scores, query)
+    if not found:
+        return {}
+    documents = _documents(space, {doc for docs in found.values() for doc in docs[:depth]})
+    first = {doc: rank for rank, doc in enumerate(next(iter(found.values())))}
+    return {
+        name: tuple(
+            RankedDocument(doc, grades.get(doc), first[doc] - rank if doc in first else None, documents.get(doc, ""))
+            for rank, doc in enumerate(docs[:depth])
+        )
+        for name, docs in found.items()
+    }
+
+
+def _read_evidence(place: str) -> ReportEvidence:
+    return find_evidence([load(place)])
+
+
+def _list_of(run: Run, scores: Scores, query: str) -> list[str]:
+    rows = run.frame.filter(run.frame["query_id"] == query)
+    if not len(rows):
+        return []
+    protocol = scores.protocol
+    listed = prepare_run(replace(run, rows=rows), protocol, dedupe=True)
+    given = protocol.ties == "given" or protocol.fold is not None
+    return order_lists(listed, _DEPTH, given=given).get(query, [])
+
+
+def _same_run(space: Workspace, system: System) -> Run | None:
+    """A run of the folder with the bytes of the one that was evaluated."""
+    wanted = {one.sha256 for one in system.result.result.origin.inputs if one.path == system.scores.file and one.sha256}
+    for file in space.files("run") if wanted else ():
+        if space.note(file, _sum_of) in wanted:
+            return space.read(file, read_run)
+    return None
+
+
+def _sum_of(place: str) -> str:
+    return Source(place, Path(place)).sha256 or ""
+
+
+def _same_judgments(space: Workspace, scores: Scores) -> Judgments | None:
+    """Judgments of the folder with the content of those that were evaluated."""
+    for file in space.files("judgments"):
+        with suppress(AssayError):
+            read = space.read(file, read_judgments)
+            if read.digest == scores.judgments_digest:
+                return read
+    return None
+
+
+def _documents(space: Workspace, wanted: set[str]) -> Mapping[str, str]:
+    best: Mapping[str, str] = {}
+    for file in space.files("documents"):
+        with suppress(AssayError):
+            read = space.read(file, read_documents)
+            if len(wanted & read.keys()) > len(wanted & best.keys()):
+                best = read
+    return best
+
+
+def choose_system(systems: Sequence[System], name: str, otherwise: System) -> System:
+    """The system with a name; an empty name stands for another one."""
+    if not name:
+        return otherwise
+    found = next((one for one in systems if one.name == name), None)
+    if found is None:
+        raise UnknownName(say("system"), name, [one.name for one in systems])
+    return found

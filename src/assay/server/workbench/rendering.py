@@ -1,0 +1,74 @@
+"""Pages from templates: every value is escaped, every word comes from the two languages, nothing is inline."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from assay.errors import AssayError, MissingPackage, UnknownName
+from assay.messages import say, tell
+from assay.server.app import StaticFile
+
+if TYPE_CHECKING:
+    from assay.messages import Lang
+    from assay.server.workbench.visits import Visit
+
+STATIC = {
+    "style.css": StaticFile("assay.report.design", "style.css", "text/css"),
+    "workbench.css": StaticFile("assay.server.workbench", "static/workbench.css", "text/css"),
+    "workbench.js": StaticFile("assay.server.workbench", "static/workbench.js", "text/javascript"),
+}
+ROOMS = (("/", "history"), ("/label", "label"), ("/rate", "rate"), ("/pairs", "pairs"))
+_SEE_OTHER, _BAD, _UNKNOWN = 303, 400, 404
+_SURROGATES = dict.fromkeys(range(55296, 57344), "�") | {0: "\N{REPLACEMENT CHARACTER}"}
+
+
+@cache
+def _environment() -> Any:
+    try:
+        import jinja2
+    except ImportError:
+        raise MissingPackage(say("the workbench"), "jinja2", "serve") from None
+    loader = jinja2.PackageLoader("assay.server.workbench", "templates")
+    return jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+
+
+def show(visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
+    """Render a page in the language of a visit."""
+
+    def word(key: str, **inner: Any) -> str:
+        return tell(say(f"workbench.{key}", **inner), visit.lang)
+
+    text = _environment().get_template(f"{template}.html").render(
+        t=word, tell=lambda text: tell(text, visit.lang), lang=visit.lang, by=visit.by, path=visit.path, rooms=ROOMS,
+        html_lang="zh-CN" if visit.lang == "zh" else "en", version=version("assay-eval"), **values,
+    )  # fmt: skip
+    return HTMLResponse(text.translate(_SURROGATES), status)
+
+
+def show_error(visit: Visit, error: AssayError) -> Response:
+    """A page that says what is wrong, with the cure."""
+    status = _UNKNOWN if isinstance(error, UnknownName) else _BAD
+    return show(visit, "error", status, message=error.message)
+
+
+def go_to(path: str) -> Response:
+    """Send the visitor to another page of ours, after a form."""
+    return RedirectResponse(path, _SEE_OTHER)
+
+
+def send_file(name: str, data: bytes, kind: str) -> Response:
+    """A file to keep; its name is made of letters, digits and dots."""
+    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_.") else "-" for sign in name)
+    return Response(data, media_type=kind, headers={"content-disposition": f'attachment; filename="{plain}"'})
+
+
+def number(value: float | None, lang: Lang = "en", form: str = ".3f") -> str:
+    """A number as pages show it; a dash where there is none."""
+    del lang
+    return "\N{EN DASH}" if value is None else format(value, form)

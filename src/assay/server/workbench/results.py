@@ -1,0 +1,188 @@
+"""Pages of one result, of the difference of any two, and of one query under both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from assay.analysis.evidence import find_evidence
+from assay.analysis.history import describe_result
+from assay.analysis.result_difference import (
+    SIGNS,
+    QueryFilter,
+    choose_system,
+    find_difference,
+    list_all_systems,
+    queries_for,
+    ranked_lists,
+    shared_measures,
+)
+from assay.errors import AssayError, NotComparable, UnknownName, UsageError
+from assay.messages import ends, say
+from assay.report.design.colours import assign_colours
+from assay.report.numbers import number
+from assay.report.views.result import line
+from assay.report.writing import render_report
+from assay.server.workbench.history import name_parts
+from assay.server.workbench.rendering import send_file, show
+from assay.server.workbench.routes import reading
+from assay.text.marking import mark_words
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    from assay.analysis.result_difference import Difference, System
+    from assay.data.record import Record
+    from assay.results.result import Result
+    from assay.server.workbench.desk import Desk
+    from assay.server.workbench.visits import Visit
+
+_SHOWN = 200  # queries on one page
+_STATE = ("base", "other", "m", "sign", "attr", "value", "zero", "q")
+_ZEROS = ("baseline", "other", "both")
+
+
+def routes(desk: Desk) -> list[Route]:
+    """The addresses of these pages."""
+    return [
+        reading("/result/{key}", desk, show_result),
+        reading("/result/{key}/report.html", desk, send_report),
+        reading("/compare", desk, show_difference),
+        reading("/compare/query", desk, show_query),
+    ]
+
+
+def show_result(desk: Desk, visit: Visit) -> Response:
+    """One result: what came out, its systems, where it is from."""
+    loaded = desk.space.result(visit.key())
+    file = desk.space.find(visit.key(), "result")
+    entry = describe_result(loaded.result, file.key, file.name)
+    return show(
+        visit, "result", entry=entry, what=name_parts(entry, visit.lang), origin=loaded.result.origin,
+        findings=[line(record) for record in _records(loaded.result)], systems=_means(loaded.result),
+        warnings=loaded.result.warnings,
+    )  # fmt: skip
+
+
+def _records(result: Result) -> list[Record]:
+    listed = [one if isinstance(one, tuple) else (one,) for one in result.parts.values()]
+    return [record for records in listed for record in records]
+
+
+def _means(result: Result) -> dict[str, object]:
+    """Means of all systems as a table: a row for each measure that one has."""
+    labels = list(dict.fromkeys(label for scores in result.systems for label in scores.main_labels))
+    means = [scores.mean() for scores in result.systems]
+    return {
+        "names": [scores.name for scores in result.systems],
+        "colours": assign_colours([scores.name for scores in result.systems]),
+        "rows": [(label, [number(mean.get(label)) for mean in means]) for label in labels],
+    }
+
+
+def send_report(desk: Desk, visit: Visit) -> Response:
+    """The report of a result as a file that needs nothing else."""
+    loaded = desk.space.result(visit.key())
+    text = render_report([loaded], find_evidence([loaded]), lang=visit.lang)
+    return send_file(f"{desk.space.find(visit.key()).stem}.html", text.encode("utf-8", "replace"), "text/html")
+
+
+# The difference of two ------------------------------------------------------------------------------------------------
+
+
+def show_difference(desk: Desk, visit: Visit) -> Response:
+    """The decision on two systems, and the queries that changed; all of its state is in the address."""
+    systems, baseline, other, measures = _chosen(desk, visit)
+    measure = visit.asked("m") if visit.asked("m") in measures else next(iter(measures), "")
+    found: Difference | None = None
+    fault: AssayError | None = None
+    try:
+        found = find_difference(baseline, other, measure, queries_for(desk.space, baseline.scores))
+    except (NotComparable, UsageError) as error:
+        fault = error
+    wanted = _filter(visit)
+    rows = [one for one in found.queries if wanted.admits(one)] if found else []
+    contrast = found.comparison.contrasts[0] if found else None
+    return show(
+        visit, "difference", systems=systems, baseline=baseline, other=other, measures=measures, measure=measure,
+        found=found, fault=fault.message if fault else "", wanted=wanted, rows=rows[:_SHOWN], matching=len(rows),
+        keys=_keys(visit), decision=line(found.comparison) if found else None, contrast=contrast, number=number,
+        interval=ends(contrast.difference.low, contrast.difference.high, "+.4f") if contrast else "",
+        attributes=_attributes(found), signs=SIGNS, zeros=_ZEROS, state=_state(visit), with_state=_with_state(visit),
+        colours=assign_colours([one.name for one in systems]),
+    )  # fmt: skip
+
+
+def show_query(desk: Desk, visit: Visit) -> Response:
+    """One query under both systems: the lists side by side, with the previous and the next of the same filter."""
+    systems, baseline, other, measures = _chosen(desk, visit)
+    measure = visit.asked("m") if visit.asked("m") in measures else next(iter(measures), "")
+    found = find_difference(baseline, other, measure, queries_for(desk.space, baseline.scores))
+    wanted = _filter(visit)
+    within = [one for one in found.queries if wanted.admits(one)]
+    query = next((one for one in found.queries if one.query_id == visit.asked("query")), None)
+    if query is None:
+        raise UnknownName(say("query"), visit.asked("query")[:100], [])
+    ids = [one.query_id for one in within]
+    place = ids.index(query.query_id) if query.query_id in ids else -1
+    lists = ranked_lists(desk.space, [baseline, other], query.query_id)
+    return show(
+        visit, "query", baseline=baseline, other=other, measure=measure, query=query, number=number, lists=lists,
+        before=ids[place - 1] if place > 0 else "", after=ids[place + 1] if 0 <= place < len(ids) - 1 else "",
+        place=place + 1, total=len(ids), with_state=_with_state(visit), mark=lambda text: mark_words(text, query.text),
+        colours=assign_colours([one.name for one in systems]),
+    )  # fmt: skip
+
+
+def _keys(visit: Visit) -> list[str]:
+    return visit.request.query_params.getlist("r")[:2]
+
+
+def _chosen(desk: Desk, visit: Visit) -> tuple[list[System], System, System, list[str]]:
+    """The systems of the results, and the two that are compared: at first the best of the earlier and of the later."""
+    keys = _keys(visit)
+    dated = sorted(keys, key=lambda key: desk.space.result(key).result.origin.date)
+    systems = list_all_systems(desk.space, dated)
+    if len(systems) < 2:  # noqa: PLR2004 - one cannot be compared with itself
+        raise UsageError(say("choose two results, or one with several systems"))
+    first, last = (_best_of(desk, systems, key) for key in (dated[0], dated[-1]))
+    if first is last:
+        first = next(one for one in systems if one is not last)
+    baseline, other = (
+        choose_system(systems, visit.asked(name), otherwise) for name, otherwise in (("base", first), ("other", last))
+    )
+    return systems, baseline, other, [] if baseline is other else shared_measures(baseline, other)
+
+
+def _best_of(desk: Desk, systems: list[System], key: str) -> System:
+    own = [one for one in systems if one.file.key == key]
+    entry = describe_result(desk.space.result(key).result, key, "")
+    return next((one for one in own if one.own_name == entry.system), own[0] if own else systems[0])
+
+
+def _filter(visit: Visit) -> QueryFilter:
+    return QueryFilter(*(visit.asked(name) for name in ("sign", "attr", "value", "zero", "q")))
+
+
+def _attributes(found: Difference | None) -> dict[str, list[str]]:
+    """Attributes of the queries with few enough values to choose from."""
+    values: dict[str, dict[str, None]] = {}
+    for one in found.queries if found else ():
+        for name, value in one.attributes.items():
+            values.setdefault(name, {})[value] = None
+    return {name: sorted(own) for name, own in values.items() if 1 < len(own) <= 30}  # noqa: PLR2004
+
+
+def _state(visit: Visit) -> dict[str, str]:
+    return {name: visit.asked(name) for name in _STATE}
+
+
+def _with_state(visit: Visit):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    """An address with the state of this page, of which some is changed."""
+
+    def address(path: str, **changes: str) -> str:
+        state = {name: value for name, value in {**_state(visit), **changes}.items() if value}
+        return f"{path}?" + urlencode([*(("r", key) for key in _keys(visit)), *state.items()])
+
+    return address
