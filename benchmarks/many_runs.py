@@ -2,6 +2,8 @@
 
     python benchmarks/many_runs.py [--runs 126] [--repeat 5]
 
+Memory is that of the largest process; assay has one for each core, and one that waits for them.
+
 The data are seeded and like those of a TREC track: systems that agree in part rank the same candidates, and the first
 documents of all of them were judged. Every tool is a process of its own, in turns. Processor time is what a busy
 machine leaves comparable; the ratios within one run are what counts.
@@ -138,14 +140,20 @@ def main() -> None:
     parser.add_argument("--program", nargs="*", default=[own], help="programs assay, the first one is compared with")
     parser.add_argument("--data", help="a folder with data of an earlier call, or where to leave them")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--make", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.make:
+        make_data(Path(options.make), options.runs)
+        return
     if options.worker:
         print(json.dumps(pytrec_means(Path(options.worker))))
         return
     with tempfile.TemporaryDirectory() as place:
         folder = Path(options.data or place)
         if not (folder / "qrels.txt").exists():
-            make_data(folder, options.runs)
+            # In a process of its own: what this one holds in memory would count for those that it starts.
+            made = [sys.executable, __file__, "--make", str(folder), "--runs", str(options.runs)]
+            subprocess.run(made, check=True)
         compare(folder, [*options.program, "pytrec_eval"], options.repeat, options.runs)
 
 
