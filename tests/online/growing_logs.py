@@ -4,12 +4,49 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Container
     from pathlib import Path
+
+
+class Killed(BaseException):
+    """Raised in the place of a write: what a process that is killed there leaves behind."""
+
+
+@dataclass
+class Death:
+    """Comes at the write that is so many away; never at 0."""
+
+    left: int = 0
+
+
+def die(monkeypatch, *writers) -> Death:
+    """Let functions that write a file (a module and a name each) end the process at some write.
+
+    An entry of a journal is written in part, a file not at all.
+    """
+    death = Death()
+
+    def dying(write, name):
+        def wrapped(path, what):
+            death.left -= 1
+            if death.left == 0:
+                if name == "add_entry":
+                    with path.open("ab") as file:
+                        file.write(b'0123456789abcdef {"entry":')
+                raise Killed
+            write(path, what)
+
+        return wrapped
+
+    for module, name in writers:
+        monkeypatch.setattr(module, name, dying(getattr(module, name), name))
+    return death
+
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 

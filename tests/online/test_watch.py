@@ -20,7 +20,7 @@ from assay.online.watching import feeds, state
 from assay.online.watching.settings import plan_watch, read_duration
 from commands import run_assay as run
 from conftest import STRESS
-from online.growing_logs import START, make_lines, write_lines
+from online.growing_logs import START, Killed, die, make_lines, write_lines
 
 SETTINGS = {
     "measures": ["any_click", "query_latency(p=50)"],
@@ -148,42 +148,21 @@ def test_files_of_a_folder_that_were_written_one_after_the_other_are_one_log(tmp
     assert numbers(found) == numbers(whole)
 
 
-class Killed(BaseException):
-    """Raised in the place of a write: what a process that is killed there leaves behind."""
-
-
 def test_killed_at_any_write_nothing_is_lost_and_nothing_counted_twice(tmp_path, small_pieces, monkeypatch):
     """Every write of a run in turn is its last, whole or in part; a second run ends as one that was not disturbed."""
     place = write_lines(tmp_path / "log.jsonl", make_lines(3, 12))
     expected = numbers(assay.watch_log(place, state=tmp_path / "whole", **SETTINGS))
-    add, save = state.add_entry, feeds.write_by
-    left = 0
-
-    def die(write):
-        def dying(path, what):
-            nonlocal left
-            left -= 1
-            if left == 0:
-                if write is add:
-                    with path.open("ab") as file:
-                        file.write(b'0123456789abcdef {"entry":')
-                raise Killed
-            write(path, what)
-
-        return dying  # fmt: skip
-
-    monkeypatch.setattr(state, "add_entry", die(add))
-    monkeypatch.setattr(feeds, "write_by", die(save))
+    death = die(monkeypatch, (state, "add_entry"), (feeds, "write_by"))
     deaths = 0
     for moment in range(1, 100):
-        left = moment
+        death.left = moment
         folder = tmp_path / f"state-{moment}"
         try:
             assay.watch_log(place, state=folder, **SETTINGS)
             break
         except Killed:
             deaths += 1
-        left = 0
+        death.left = 0
         found = assay.watch_log(place, state=folder, **SETTINGS)
         assert numbers(found) == expected, moment
         assert found.rows == len(place.read_text().splitlines())

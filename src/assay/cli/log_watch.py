@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.cli import inputs, language, options
@@ -12,16 +14,24 @@ from assay.cli.commands import command as make_command
 from assay.cli.options import Output
 from assay.cli.parameters import NUMBER, POSITIVE, add_argument, add_option, option, takes
 from assay.cli.places import OUTPUT
+from assay.errors import UsageError
+from assay.messages import say
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from assay.results.watch import Watch
+    from assay.server.watching import WatchEndpoint
 
 _EXAMPLES = (
     "assay log watch logs/ --protocol rerank --once",
     "assay log watch events.jsonl --at-most zero_results=0.05 --at-most 'query_latency(p=95)=800'",
     "assay log watch logs/ --protocol rerank --prometheus assay.prom --rules assay.yml --dashboard assay.json",
+    "assay log watch --listen 4318 --state watch --at-most error_rate=0.02",
     "assay log watch events.jsonl --window 1d --lateness 2h --at-least any_click=0.4 --once --report watch.html",
 )
+
+_STATE = "assay-watch"  # of a watch that only listens
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,7 @@ class Watching:
     canary: str | None = option("--canary", metavar="FILE", section="watching")
     state: str | None = option("--state", type=OUTPUT, metavar="DIR", section="watching")
 
-    def more(self, measures: tuple[str, ...]) -> dict[str, Any]:
+    def more(self, measures: tuple[str, ...], state: str | None) -> dict[str, Any]:
         """The arguments of `watch_log`."""
         return {
             "protocol": self.protocol,
@@ -58,7 +68,7 @@ class Watching:
             "drift": self.drift,
             "baseline": self.baseline,
             "canary": self._canary(),
-            "state": self.state,
+            "state": self.state or state,
         }
 
     def _canary(self) -> list[str]:
@@ -66,6 +76,35 @@ class Watching:
         from assay.formats.queries import read_queries
 
         return [] if self.canary is None else list(read_queries(self.canary).texts().values())
+
+
+@dataclass(frozen=True)
+class Receiving:
+    """Where traces are received, and what is kept of them."""
+
+    listen: str | None = option("--listen", metavar="[HOST:]PORT", section="receiving")
+    salt: str | None = option("--salt", metavar="TEXT|@FILE|env:NAME", section="receiving", only="--listen")
+    redact: bool = option("--redact", default=False, is_flag=True, section="receiving", only="--listen")
+    keep: str | None = option("--keep", metavar="DURATION", section="receiving", only="--listen")
+
+    @contextmanager
+    def open(self, state: str | None) -> Iterator[WatchEndpoint | None]:
+        """Listen, if that is asked for; what is received goes into a folder of the state."""
+        if self.listen is None:
+            yield None
+            return
+        from assay.formats.events.privacy import read_salt
+        from assay.online.watching.settings import read_duration
+        from assay.server.watching import WatchEndpoint
+
+        days = None if self.keep is None else read_duration(self.keep) / 86_400
+        salt = None if self.salt is None else read_salt(self.salt)
+        folder = Path(state or _STATE) / "received"
+        with WatchEndpoint.at(
+            self.listen, folder, salt=salt, redact=self.redact, keep_days=days, lang=language.current()
+        ) as endpoint:
+            options.note([say("cli.watch_listens", origin=endpoint.origin)])
+            yield endpoint
 
 
 @dataclass(frozen=True)
@@ -89,30 +128,38 @@ class Monitoring:
 
 
 @make_command("watch", _EXAMPLES, wording="log.watch")
-@add_argument("events", nargs=-1, required=True, metavar="EVENTS...")
+@add_argument("events", nargs=-1, metavar="EVENTS|TRACES...")
 @options.measures
 @add_option("--once", is_flag=True)
 @add_option("--pause", default=5.0, show_default=True, type=NUMBER)
-@takes(watching=Watching, monitoring=Monitoring, out=Output)
+@takes(watching=Watching, receiving=Receiving, monitoring=Monitoring, out=Output)
 def command(
     *, events: tuple[str, ...], measures: tuple[str, ...], once: bool, pause: float, watching: Watching,
-    monitoring: Monitoring, out: Output,
+    receiving: Receiving, monitoring: Monitoring, out: Output,
 ) -> None:  # fmt: skip
     """Read what is there, and print; or follow, and print what is new."""
     from assay.online.watch import follow_log, watch_log
 
     out.check()
     monitoring.check()
-    more = watching.more(measures)
+    more = watching.more(measures, None if receiving.listen is None else _STATE)
     if once:
+        if receiving.listen is not None:
+            raise UsageError(say("--once reads what is there, and --listen waits for what comes: choose one of them"))
         found = watch_log(list(events), **more)
         monitoring.write(found)
         _print(found, out)
         sys.exit(1 if found.standing else 0)
     gc.enable()  # this process is not short-lived
-    for found in follow_log(list(events), pause=pause, **more):
-        monitoring.write(found)
-        _print(found, out)
+    with receiving.open(watching.state) as endpoint:
+        places = [*events, *([] if endpoint is None else [str(endpoint.folder.folder)])]
+        if not places:
+            raise UsageError(say("name the logs to watch, or --listen for traces"))
+        for found in follow_log(places, pause=pause, traces=endpoint is not None, **more):
+            if endpoint is not None:
+                endpoint.show(found)
+            monitoring.write(found)
+            _print(found, out)
 
 
 def _print(found: Watch, out: Output) -> None:

@@ -7,6 +7,7 @@ SPANS = ("span_recall@5", "span_precision@5")  # where gold is spans
 CURVES = ("precision", "recall", "f1", "ndcg")  # over the cutoffs of a sweep
 CLEAN, COMPLETE, BALANCED = "precision", "recall", "f1"  # what a k is chosen by: few wrong documents, few missed, both
 SINGLE = "ndcg@10"  # where one measure is tuned or explained
+SERVED = ("faithfulness(method='words')", "context_utilisation(method='words')")  # of every request that is watched
 # Of an event log, as far as it holds what they need.
 EVENTS = ("ctr@5", "any_click", "abandonment", "abandonment(kind='bad')", "first_click_rr", "clicks", "reformulation",
           "zero_results", "dwell", "satisfied_click", "pogo", "thumbs", "satisfaction", "copy", "regenerate",

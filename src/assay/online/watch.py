@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError
+from assay.formats.traces.reading import is_traces
 from assay.messages import say
-from assay.online.watching.feeds import EventFeed
+from assay.online.watching.feeds import EventFeed, TraceFeed, refuse_missing
 from assay.online.watching.settings import plan_watch
 from assay.online.watching.state import WatchState
 from assay.online.watching.watcher import Watcher
@@ -44,12 +45,12 @@ def watch_log(
 ) -> Watch:
     r"""Read what is new in a log, close the windows of event time that are over, and say which alerts stand.
 
-    The log is a file, several, or folders: UBI in JSON lines, to which lines may be added between two calls, Parquet or
-    CSV. Targets are those of a `protocol` that a log can be held against, and limits of your own (`at_least`,
-    `at_most`). An alert begins when the intervals of several windows in a row are past a target; `false_alarms` is how
-    many may be expected in a year for each measure with a target. A window is closed when the log has gone on for
-    `lateness` after its end, or that much time has passed. What was counted is kept in the folder `state`
-    (beside the log unless given), so that the next call counts only what is new.
+    The log is a file, several, or folders: UBI or traces (OTLP) in JSON lines, to which lines may be added between two
+    calls, Parquet or CSV. Targets are those of a `protocol` that a log can be held against, and limits of your own
+    (`at_least`, `at_most`). An alert begins when the intervals of several windows in a row are past a target;
+    `false_alarms` is how many may be expected in a year for each measure with a target. A window is closed when the log
+    has gone on for `lateness` after its end, or that much time has passed. What was counted is kept in the folder
+    `state` (beside the log unless given), so that the next call counts only what is new.
 
     What is asked and found may drift: the stability index of every window against the first ones, as many as `baseline`
     says (a day, at least seven), should stay below `drift` (0: none is looked at). The lists of `canary` queries, named
@@ -72,11 +73,17 @@ def watch_log(
 
 
 def follow_log(
-    log: Places, *, state: str | os.PathLike[str] | None = None, pause: float = 5.0, **more: Any
+    log: Places,
+    *,
+    state: str | os.PathLike[str] | None = None,
+    pause: float = 5.0,
+    traces: bool = False,
+    **more: Any,
 ) -> Generator[Watch, None, None]:
     r"""Watch a log for ever: yields what was found at first, and again whenever windows were closed.
 
-    `more` are the arguments of `watch_log`; files are looked at again after a `pause` in seconds.
+    `more` are the arguments of `watch_log`; files are looked at again after a `pause` in seconds. `traces` says that a
+    folder will hold traces, which may still be empty.
 
     >>> import assay
     >>> from pathlib import Path
@@ -87,19 +94,31 @@ def follow_log(
     2
     >>> following.close()
     """
-    with closing(open_watch(log, plan_watch(**more), state)) as watcher:
+    with closing(open_watch(log, plan_watch(**more), state, traces=traces)) as watcher:
         yield from watcher.follow(pause)
 
 
-def open_watch(log: Places, settings: WatchSettings, state: str | os.PathLike[str] | None = None) -> Watcher:
-    """Open the state of a watch, or begin one; it has to be closed."""
+def open_watch(
+    log: Places, settings: WatchSettings, state: str | os.PathLike[str] | None = None, *, traces: bool = False
+) -> Watcher:
+    """Open the state of a watch, or begin one; it has to be closed. `traces`: they are expected in a folder."""
     places = tuple(os.fspath(one) for one in ([log] if isinstance(log, (str, os.PathLike)) else log))
     if not places:
         raise UsageError(say("no event log is given"))
-    folder = Path(state) if state is not None else Path(places[0] + _SUFFIX)
-    opened = WatchState.open(folder, settings.lasting, "events")
+    refuse_missing(places)
+    folder = Path(state) if state is not None else Path(places[0].rstrip(os.sep) + _SUFFIX)
+    kind = "traces" if traces or is_traces(places[0]) else "events"
+    opened = WatchState.open(folder, settings.lasting, kind)
     try:
-        return Watcher(places, settings, EventFeed(round(settings.width * 1_000_000)), opened)
+        return Watcher(places, settings, _open_feed(opened, settings), opened)
     except BaseException:
         opened.close()
         raise
+
+
+def _open_feed(state: WatchState, settings: WatchSettings) -> EventFeed | TraceFeed:
+    width = round(settings.width * 1_000_000)
+    if state.kind == "events":
+        return EventFeed(width)
+    stored = None if state.waiting is None else state.place(state.waiting).read_bytes()
+    return TraceFeed.of(width, settings.lateness, stored)

@@ -4,41 +4,53 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import msgspec
 
 from assay.data.events import QUERY, Events
+from assay.data.served import Served, as_log
 from assay.data.source import Source
 from assay.errors import AssayError, InputError, NoSuchFile
 from assay.formats.events.cleaning import CleaningRules, clean
 from assay.formats.events.reading import grows_by_lines, read_rows
 from assay.formats.events.recognition import files_of
 from assay.formats.events.rows import FileRows
-from assay.formats.files import write_by
+from assay.formats.files import write_atomically, write_by
 from assay.formats.growing import Position, read_new_lines
+from assay.formats.traces.open_traces import OpenTraces
+from assay.formats.traces.reading import read_new_traces
 from assay.lazy import pl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence, Sized
 
 _WHOLE = "whole:"  # begins the mark of a file that is read at once
 _WINDOW = "_window"
+_SECOND = 1_000_000  # microseconds
+_SETTLE = 60.0  # seconds that a trace waits for more of its spans at most
 
 
 class Piece(NamedTuple):
     """What is new in a file: rows by window, the latest time among them in microseconds, and what was left out."""
 
     position: Position
-    rows: Mapping[int, pl.DataFrame]
+    rows: Mapping[int, Sized]
     latest: int | None
     left_out: Counter[str]
 
 
 class Content(NamedTuple):
-    """What a window holds when it is closed: its requests, and how many rows were repeated or faulty."""
+    """What a window holds when it is closed: its requests, and how many rows were repeated or faulty.
+
+    Requests of traces are there as they were `served`, too.
+    """
 
     events: Events
     set_aside: int
+    served: tuple[Served, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,13 +98,19 @@ class EventFeed:
         past = timed.filter(stamp <= now).select(stamp.max()).item()
         return Piece(position, parts, past, left)
 
-    def save(self, rows: pl.DataFrame, place: Path) -> None:
-        """Write rows of a window."""
-        write_by(place, rows.write_parquet)
+    def release(self, now: int) -> None:
+        """Nothing waits: rows are given out as they are read."""
 
-    def join(self, parts: Sequence[Path], rows: pl.DataFrame) -> pl.DataFrame:
+    def checkpoint(self) -> None:
+        """Nothing waits that would have to be kept."""
+
+    def save(self, rows: Sized, place: Path) -> None:
+        """Write rows of a window."""
+        write_by(place, cast("pl.DataFrame", rows).write_parquet)
+
+    def join(self, parts: Sequence[Path], rows: Sized) -> pl.DataFrame:
         """Put rows of a window that were read one after the other together."""
-        return pl.concat([*map(pl.read_parquet, parts), rows])
+        return pl.concat([*map(pl.read_parquet, parts), cast("pl.DataFrame", rows)])
 
     def load(self, window: int, own: Sequence[Path], following: Sequence[Path]) -> Content:
         """The requests of a window with all that happened to them.
@@ -110,6 +128,95 @@ class EventFeed:
         requests = kept.filter(pl.col("action") == QUERY).select("query_id").unique()
         counted = frame.join(requests, on="query_id", how="semi")
         return Content(Events(counted.lazy()), read - len(kept))
+
+
+@dataclass
+class TraceFeed:
+    """Files of traces; those that are not complete yet are `waiting`, and are kept with how far the files were read."""
+
+    width: int
+    waiting: OpenTraces
+    suffix = ".jsonl"
+
+    @classmethod
+    def of(cls, width: int, lateness: float, stored: bytes | None = None) -> TraceFeed:
+        """A feed that goes on where another one stopped."""
+        settle, patience = min(max(lateness, 1.0), _SETTLE), max(lateness, _SETTLE)
+        if stored is None:
+            return cls(width, OpenTraces(settle, patience))
+        return cls(width, OpenTraces.from_bytes(stored, settle=settle, patience=patience))
+
+    def read(self, place: Path, position: Position, now: int) -> Piece | None:
+        """Read what is new in a file; None where nothing is."""
+        del now  # open traces have a clock of their own
+        if not _size(place):
+            return None
+        batch, after = read_new_traces(place, position)
+        if after == position:
+            return None
+        self.waiting.add(batch)
+        left = Counter({"unreadable": batch.rejected})
+        return self._split(self.waiting.take(), after, left)
+
+    def release(self, now: int) -> Piece | None:
+        """Give out the traces that are complete by the clock."""
+        found = self.waiting.take(datetime.fromtimestamp(now / _SECOND, UTC))
+        return self._split(found, Position(), Counter()) if found else None
+
+    def _split(self, served: Iterable[Served], position: Position, left: Counter[str]) -> Piece:
+        rows: dict[int, list[Served]] = {}
+        for one in served:
+            if one.time is None:
+                left["no_time"] += 1
+            else:
+                rows.setdefault(_micros(one.time) // self.width, []).append(one)
+        return Piece(position, rows, self._reached, left)
+
+    @property
+    def _reached(self) -> int | None:
+        """Up to when all requests were given out: the begin of the earliest that is open, else the time of spans."""
+        starts = [
+            span.start_ns for trace in self.waiting.traces.values() for span in trace.spans.values() if span.start_ns
+        ]
+        reached = min([*starts, self.waiting.time_ns]) // 1000
+        return reached or None
+
+    def checkpoint(self) -> bytes:
+        """What is waiting, to be kept."""
+        return self.waiting.to_bytes()
+
+    def save(self, rows: Sized, place: Path) -> None:
+        """Write requests of a window."""
+        write_atomically(place, b"".join(msgspec.json.encode(one) + b"\n" for one in cast("list[Served]", rows)))
+
+    def join(self, parts: Sequence[Path], rows: Sized) -> list[Served]:
+        """Put requests of a window that were read one after the other together."""
+        return [*_decode(parts), *cast("list[Served]", rows)]
+
+    def load(self, window: int, own: Sequence[Path], following: Sequence[Path]) -> Content:
+        """The requests of a window, each once."""
+        del window, following
+        found = _decode(own)
+        served = tuple({one.id: one for one in found}.values())
+        log = as_log(served)
+        gaps = pl.Series("score_gap", [_gap(one) for one in served], pl.Float64)
+        events = Events(log.frame.with_columns(gaps), (*log.attributes, "score_gap"))
+        return Content(events, len(found) - len(served), served)
+
+
+def _decode(parts: Sequence[Path]) -> list[Served]:
+    decoder = msgspec.json.Decoder(Served)
+    return [one for path in parts for one in decoder.decode_lines(path.read_bytes())]
+
+
+def _gap(one: Served) -> float | None:
+    """How much better the best document is than the next."""
+    scores = sorted((found.score for found in one.contexts or () if found.score is not None), reverse=True)
+    return scores[0] - scores[1] if len(scores) > 1 else None
+
+
+def _micros(time: datetime) -> int:
+    return round(time.timestamp() * _SECOND)
 
 
 def list_files(places: Sequence[str]) -> list[Path]:

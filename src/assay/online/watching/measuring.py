@@ -13,6 +13,7 @@ from scipy.special import ndtri, stdtrit
 from assay.errors import UsageError
 from assay.messages import say
 from assay.online.log_metrics import log_metrics
+from assay.online.watching.signals import SIGNALS, measure_signals
 from assay.results.watch import WatchMeasure, WatchValue, WatchWindow
 from assay.stats.alarms import detectable_shift
 
@@ -50,6 +51,8 @@ def measure_window(
     except UsageError:  # it has no requests
         found = None
     values = [] if found is None else [WatchValue(one.measure, one.interval, one.left_out) for one in found.values]
+    if content.served:
+        values += measure_signals(content.served, settings.rule.confidence_level)
     return WatchWindow(
         tell_time(index * width),
         tell_time((index + 1) * width),
@@ -64,11 +67,19 @@ def measure_window(
 def describe_measures(settings: WatchSettings, windows: Sequence[WatchWindow]) -> tuple[WatchMeasure, ...]:
     """What is known of every measure after some windows: its target, how it varies, and which shift would be found."""
     own = [_describe_measure(one, settings, windows) for one in settings.measures]
+    signals = [
+        _describe(
+            WatchMeasure(label, one.definition, "query", one.lower_is_better, settings.targets.get(label)),
+            settings, windows, one.bounds,
+        )
+        for label, one in SIGNALS.items()
+    ]  # fmt: skip
     drifts = [
         _describe(WatchMeasure(label, label, "query", target.below, target), settings, windows, (0.0, math.inf))
         for label, target in settings.drift.items()
     ]
-    return (*own, *(one for one in drifts if one.error is not None))
+    seen = {value.measure for window in windows for value in window.values}
+    return (*own, *(one for one in (*signals, *drifts) if one.label in seen))
 
 
 def _describe_measure(measure: Measure, settings: WatchSettings, windows: Sequence[WatchWindow]) -> WatchMeasure:

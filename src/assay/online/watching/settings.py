@@ -12,6 +12,7 @@ from assay.errors import AssayError, UsageError
 from assay.measures import parse, split_measures
 from assay.measures.defaults import EVENTS
 from assay.messages import say
+from assay.online.watching.signals import SIGNALS
 from assay.stats.alarms import plan_alarms
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def plan_watch(
     for one in asked:
         one.check_subject("events")
     labels = {one.label for one in asked}
-    extra = [parse(label) for label in targets if label not in labels]
+    extra = [parse(label) for label in targets if label not in labels and label not in SIGNALS]
     if drift < 0:
         raise UsageError(say("the stability index is not below 0, and so is no target for it"))
     drifts = {label_drift(one): Target(label_drift(one), drift, below=True) for one in _ASPECTS if drift > 0}
@@ -127,10 +128,16 @@ def _own(given: Mapping[str, float] | None, *, below: bool) -> dict[str, Target]
     """Targets of the user's own, by the label of their measure."""
     found = {}
     for name, value in (given or {}).items():
-        measure = parse(name)
-        measure.check_subject("events")
-        found[measure.label] = Target(measure.label, value, below=below)
+        label = name if name in SIGNALS else _label_of(parse(name))
+        found[label] = Target(label, value, below=below)
     return found
+
+
+def _label_of(measure: Measure) -> str:
+    """The label of a measure that a log or its traces have; others are refused."""
+    if measure.label not in SIGNALS:
+        measure.check_subject("events")
+    return measure.label
 
 
 def _split_targets(protocol: Protocol | None, own: Mapping[str, Target]) -> tuple[dict[str, Target], tuple[str, ...]]:
@@ -139,10 +146,11 @@ def _split_targets(protocol: Protocol | None, own: Mapping[str, Target]) -> tupl
     unwatched = []
     for one in protocol.targets if protocol is not None else ():
         measure = _event_measure(one.measure)
-        if measure is None:
+        label = one.measure if one.measure in SIGNALS else None if measure is None else measure.label
+        if label is None:
             unwatched.append(one.measure)
         else:
-            targets[measure.label] = replace(one, measure=measure.label)
+            targets[label] = replace(one, measure=label)
     return {**targets, **own}, tuple(unwatched)
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from assay.data.requests import Holdings
 from assay.errors import InputError, UsageError, cause
+from assay.formats.files import write_atomically
 from assay.formats.growing import Position
 from assay.formats.journal import add_entry, read_journal, write_journal
 from assay.messages import say
@@ -55,6 +56,7 @@ class WatchState:
     holdings: Holdings = field(default_factory=lambda: Holdings({}, {}))
     baseline: Baseline = field(default_factory=Baseline)
     through: int | None = None
+    waiting: str | None = None
     number: int = 0
     entries: int = 0
     _lock: BinaryIO | None = None
@@ -88,9 +90,12 @@ class WatchState:
         """A name for rows of a window that the next entry will hold."""
         return f"{window}-{self.number + 1}{suffix}"
 
-    def commit(self) -> None:
-        """Make what was read since the last entry count: positions, rows and counts."""
+    def commit(self, waiting: bytes | None = None) -> None:
+        """Make what was read since the last entry count: positions, rows and counts, and what is `waiting`."""
         self.number += 1
+        if waiting is not None:
+            self.waiting = f"{self.number}.waiting"
+            write_atomically(self.place(self.waiting), waiting)
         self._add(self._commit_entry())
         self._remove_unnamed()
 
@@ -145,6 +150,7 @@ class WatchState:
             "rows": {str(window): names for window, names in self.rows.items()},
             "sizes": {str(window): self.sizes[window] for window in self.rows},
             "counts": dict(self.counts),
+            "waiting": self.waiting,
         }
 
     def _replay(self) -> None:
@@ -163,14 +169,18 @@ class WatchState:
             else:
                 self._take_commit(entry)
         self.entries = len(entries)
-        for names in self.rows.values():
-            for name in names:
-                if not self.place(name).exists():
-                    raise InputError(
-                        say("rows of an open window are missing"), path=str(self.place(name)),
-                        hint=say("what was counted before is lost: remove the folder, and everything is counted anew"),
-                    )  # fmt: skip
+        for name in self._named:
+            if not self.place(name).exists():
+                raise InputError(
+                    say("rows of an open window are missing"), path=str(self.place(name)),
+                    hint=say("what was counted before is lost: remove the folder, and everything is counted anew"),
+                )  # fmt: skip
         self._remove_unnamed()
+
+    @property
+    def _named(self) -> set[str]:
+        """The files that count."""
+        return {*(name for names in self.rows.values() for name in names), *([self.waiting] if self.waiting else [])}
 
     def _check_start(self, entry: Mapping[str, Any]) -> None:
         if entry.get("version") != _VERSION:
@@ -195,6 +205,7 @@ class WatchState:
         self.rows = {int(window): list(names) for window, names in entry["rows"].items()}
         self.sizes = Counter({int(window): size for window, size in entry["sizes"].items()})
         self.counts = Counter(entry["counts"])
+        self.waiting = entry["waiting"]
 
     def _take_window(self, window: int, found: WatchWindow) -> None:
         self.through = window
@@ -205,7 +216,7 @@ class WatchState:
 
     def _remove_unnamed(self) -> None:
         """Remove files of rows that no entry names: those of closed windows, and those of a process that was killed."""
-        named = {name for names in self.rows.values() for name in names}
+        named = self._named
         for path in self._files():
             if path.name not in named:
                 with suppress(OSError):

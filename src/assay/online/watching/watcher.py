@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from assay.data.requests import look_through
 from assay.messages import say
 from assay.online.watching.drifting import find_drift
-from assay.online.watching.feeds import is_read, last_write, list_files, refuse_missing
+from assay.online.watching.feeds import is_read, last_write, list_files
 from assay.online.watching.measuring import describe_measures, measure_window, tell_time
 from assay.online.watching.state import Reading
 from assay.results.watch import OpenWindow, Watch
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from assay.online.watching.feeds import EventFeed, Piece
+    from assay.online.watching.feeds import EventFeed, Piece, TraceFeed
     from assay.online.watching.settings import WatchSettings
     from assay.online.watching.state import WatchState
 
@@ -37,12 +37,9 @@ class Watcher:
 
     places: tuple[str, ...]
     settings: WatchSettings
-    feed: EventFeed
+    feed: EventFeed | TraceFeed
     state: WatchState
     clock: Callable[[], int] = read_clock
-
-    def __post_init__(self) -> None:
-        refuse_missing(self.places)
 
     def close(self) -> None:
         """Let others use the state."""
@@ -52,6 +49,7 @@ class Watcher:
         """Read all that is new, and close the windows that are over: by the clock, too, as nothing more is there."""
         while self.step():
             pass
+        self._release()
         self._close_until(self.clock() - self._lateness)
         return self.tell()
 
@@ -61,6 +59,7 @@ class Watcher:
         while True:
             more = self.step()
             if not more and self._is_quiet(list_files(self.places)):
+                self._release()
                 self._close_until(self.clock() - self._lateness)
             if len(self.state.closed) != told and not more:
                 told = len(self.state.closed)
@@ -80,6 +79,11 @@ class Watcher:
                 self._close_until(self._watermark(files))
                 return True
         return False
+
+    def _release(self) -> None:
+        """Count what waited for more that does not come."""
+        if (piece := self.feed.release(self.clock())) is not None:
+            self._keep(piece)
 
     def tell(self) -> Watch:
         """What was found so far."""
@@ -114,10 +118,14 @@ class Watcher:
         return self.state.readings.get(str(path)) or Reading()
 
     def _take(self, path: Path, reading: Reading, piece: Piece) -> None:
-        """Keep the rows of a piece by window, and let them count together with how far the file was read."""
-        state = self.state
+        """Keep what a piece holds together with how far the file was read."""
         known = [one for one in (reading.latest, piece.latest) if one is not None]
-        state.readings[str(path)] = Reading(piece.position, max(known, default=None))
+        self.state.readings[str(path)] = Reading(piece.position, max(known, default=None))
+        self._keep(piece)
+
+    def _keep(self, piece: Piece) -> None:
+        """Keep the rows of a piece by window, and let them count."""
+        state = self.state
         state.counts.update({name: n for name, n in piece.left_out.items() if n})
         for window, rows in piece.rows.items():
             if state.through is not None and window <= state.through:
@@ -130,7 +138,7 @@ class Watcher:
             parts = [] if len(before) < _MANY_PARTS else [state.place(one) for one in before]
             self.feed.save(self.feed.join(parts, rows), state.place(name))
             state.rows[window] = [name] if parts else [*before, name]
-        state.commit()
+        state.commit(self.feed.checkpoint())
 
     def _watermark(self, files: Sequence[Path]) -> int | None:
         """The time before which no rows are expected: that of the file that is furthest behind, less the lateness.
