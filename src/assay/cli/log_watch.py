@@ -79,6 +79,35 @@ class Watching:
 
 
 @dataclass(frozen=True)
+class Judging:
+    """A language model that judges a sample of each window."""
+
+    judge: str | None = option("--judge", envvar="ASSAY_JUDGE", metavar="NAME[@URL]", section="asking")
+    judged: int = option("--judged", default=20, show_default=True, type=POSITIVE, section="asking", only="--judge")
+    url: str | None = option("--url", envvar="ASSAY_BASE_URL", metavar="URL", section="asking")
+    max_cost: float | None = option("--max-cost", type=NUMBER, section="asking", only="--judge")
+    key_env: str = option("--key-env", default="", metavar="NAME", section="asking", only="--judge")
+    key_file: str | None = option("--key-file", metavar="FILE", section="asking", only="--judge")
+    prices: str | None = option("--prices", metavar="FILE", section="asking", only="--judge")
+    cache: str | None = option("--cache", type=OUTPUT, metavar="DIR", section="asking", only="--judge")
+
+    def more(self) -> dict[str, Any]:
+        """The arguments of `watch_log`."""
+        if self.judge is None:
+            return {}
+        from assay.cli.asking import Asking, clients
+
+        asking = Asking(
+            url=self.url, key_env=self.key_env, key_file=self.key_file, prices=self.prices, cache=self.cache
+        )
+        return {
+            "judge": next(iter(clients([self.judge], asking).values())),
+            "judged": self.judged,
+            "max_cost": self.max_cost,
+        }
+
+
+@dataclass(frozen=True)
 class Receiving:
     """Where traces are received, and what is kept of them."""
 
@@ -132,17 +161,17 @@ class Monitoring:
 @options.measures
 @add_option("--once", is_flag=True)
 @add_option("--pause", default=5.0, show_default=True, type=NUMBER)
-@takes(watching=Watching, receiving=Receiving, monitoring=Monitoring, out=Output)
+@takes(watching=Watching, judging=Judging, receiving=Receiving, monitoring=Monitoring, out=Output)
 def command(
     *, events: tuple[str, ...], measures: tuple[str, ...], once: bool, pause: float, watching: Watching,
-    receiving: Receiving, monitoring: Monitoring, out: Output,
+    judging: Judging, receiving: Receiving, monitoring: Monitoring, out: Output,
 ) -> None:  # fmt: skip
     """Read what is there, and print; or follow, and print what is new."""
     from assay.online.watch import follow_log, watch_log
 
     out.check()
     monitoring.check()
-    more = watching.more(measures, None if receiving.listen is None else _STATE)
+    more = {**watching.more(measures, None if receiving.listen is None else _STATE), **judging.more()}
     if once:
         if receiving.listen is not None:
             raise UsageError(say("--once reads what is there, and --listen waits for what comes: choose one of them"))

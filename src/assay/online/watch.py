@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from assay.data.protocol import Protocol
     from assay.formats.events.reading import Places
+    from assay.llm.client import Client
     from assay.measures import Measure
+    from assay.online.watching.judging import WatchJudge
     from assay.online.watching.settings import WatchSettings
     from assay.results.watch import Watch
 
@@ -41,6 +43,9 @@ def watch_log(
     drift: float = 0.25,
     baseline: int | None = None,
     canary: Sequence[str] = (),
+    judge: Client | None = None,
+    judged: int = 20,
+    max_cost: float | None = None,
     state: str | os.PathLike[str] | None = None,
 ) -> Watch:
     r"""Read what is new in a log, close the windows of event time that are over, and say which alerts stand.
@@ -56,6 +61,9 @@ def watch_log(
     says (a day, at least seven), should stay below `drift` (0: none is looked at). The lists of `canary` queries, named
     by their texts, should stay as they were at first.
 
+    Of traces, a `judge` looks at a sample of answers of each window, `judged` of them, for at most `max_cost` a day;
+    the probabilities of the sample weigh its mean.
+
     >>> import assay
     >>> from pathlib import Path
     >>> line = '{"query_id": "%d", "client_id": "u%d", "user_query": "tea", "timestamp": "2025-01-01T00:%02d:00Z"}\n'
@@ -68,7 +76,7 @@ def watch_log(
         protocol=protocol, measures=measures, at_least=at_least, at_most=at_most, window=window, lateness=lateness,
         false_alarms=false_alarms, in_a_row=in_a_row, drift=drift, baseline=baseline, canary=canary,
     )  # fmt: skip
-    with closing(open_watch(log, settings, state)) as watcher:
+    with closing(open_watch(log, settings, state, judge=_make_judge(judge, judged, max_cost))) as watcher:
         return watcher.catch_up()
 
 
@@ -78,6 +86,9 @@ def follow_log(
     state: str | os.PathLike[str] | None = None,
     pause: float = 5.0,
     traces: bool = False,
+    judge: Client | None = None,
+    judged: int = 20,
+    max_cost: float | None = None,
     **more: Any,
 ) -> Generator[Watch, None, None]:
     r"""Watch a log for ever: yields what was found at first, and again whenever windows were closed.
@@ -94,13 +105,15 @@ def follow_log(
     2
     >>> following.close()
     """
-    with closing(open_watch(log, plan_watch(**more), state, traces=traces)) as watcher:
+    asked = _make_judge(judge, judged, max_cost)
+    with closing(open_watch(log, plan_watch(**more), state, traces=traces, judge=asked)) as watcher:
         yield from watcher.follow(pause)
 
 
 def open_watch(
-    log: Places, settings: WatchSettings, state: str | os.PathLike[str] | None = None, *, traces: bool = False
-) -> Watcher:
+    log: Places, settings: WatchSettings, state: str | os.PathLike[str] | None = None, *, traces: bool = False,
+    judge: WatchJudge | None = None,
+) -> Watcher:  # fmt: skip
     """Open the state of a watch, or begin one; it has to be closed. `traces`: they are expected in a folder."""
     places = tuple(os.fspath(one) for one in ([log] if isinstance(log, (str, os.PathLike)) else log))
     if not places:
@@ -110,10 +123,18 @@ def open_watch(
     kind = "traces" if traces or is_traces(places[0]) else "events"
     opened = WatchState.open(folder, settings.lasting, kind)
     try:
-        return Watcher(places, settings, _open_feed(opened, settings), opened)
+        return Watcher(places, settings, _open_feed(opened, settings), opened, judge=judge)
     except BaseException:
         opened.close()
         raise
+
+
+def _make_judge(judge: Client | None, judged: int, max_cost: float | None) -> WatchJudge | None:
+    if judge is None:
+        return None
+    from assay.online.watching.judging import WatchJudge
+
+    return WatchJudge(judge, judged, max_cost)
 
 
 def _open_feed(state: WatchState, settings: WatchSettings) -> EventFeed | TraceFeed:

@@ -39,7 +39,7 @@ def tell_time(micros: int) -> str:
 
 
 def measure_window(
-    content: Content, settings: WatchSettings, index: int, *, holdings: Holdings, drift: Sequence[WatchValue] = (),
+    content: Content, settings: WatchSettings, index: int, *, holdings: Holdings, more: Sequence[WatchValue] = (),
     empty_before: int = 0,
 ) -> WatchWindow:  # fmt: skip
     """The measures of a window whose requests are a log of its own; `holdings` are those of all windows so far."""
@@ -51,14 +51,13 @@ def measure_window(
     except UsageError:  # it has no requests
         found = None
     values = [] if found is None else [WatchValue(one.measure, one.interval, one.left_out) for one in found.values]
-    if content.served:
-        values += measure_signals(content.served, settings.rule.confidence_level)
+    values += measure_signals(content.served, settings.rule.confidence_level) if content.served else []
     return WatchWindow(
         tell_time(index * width),
         tell_time((index + 1) * width),
         0 if found is None else found.queries,
         0 if found is None else found.users,
-        tuple(one for one in (*values, *drift) if one.interval.estimate is not None),
+        tuple(one for one in (*values, *more) if one.interval.estimate is not None),
         content.set_aside,
         empty_before,
     )

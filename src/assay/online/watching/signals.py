@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.data.samples import Samples
-from assay.measures.defaults import SERVED
+from assay.measures.defaults import ANSWERS, SERVED
 from assay.results.watch import WatchValue
 from assay.stats.arms import arm_of
 from assay.stats.clustered import ratio_interval
@@ -87,7 +87,7 @@ SIGNALS = {
         Signal("retrieval_ms", "milliseconds of retrieval / requests", _AMOUNT, _of("retrieval_ms")),
         Signal("first_token_ms", "milliseconds to the first token / requests", _AMOUNT, _of("first_token_ms")),
         Signal("cost_per_million_tokens", "cost x 1,000,000 / tokens", _AMOUNT, _price),
-        *(Signal(label, label, _SHARE, lambda _: None, lower_is_better=False) for label in SERVED),
+        *(Signal(label, label, _SHARE, lambda _: None, lower_is_better=False) for label in (*SERVED, *ANSWERS)),
     )
 }  # fmt: skip
 

@@ -55,6 +55,7 @@ class WatchState:
     closed: list[WatchWindow] = field(default_factory=list)
     holdings: Holdings = field(default_factory=lambda: Holdings({}, {}))
     baseline: Baseline = field(default_factory=Baseline)
+    spent: dict[str, float] = field(default_factory=dict)
     through: int | None = None
     waiting: str | None = None
     number: int = 0
@@ -137,7 +138,8 @@ class WatchState:
             "columns": {action: sorted(names) for action, names in self.holdings.columns.items()},
             "scales": sorted(self.holdings.scales),
         }
-        return {"entry": "window", "through": through, "window": msgspec.to_builtins(found), "holdings": held}
+        plain = msgspec.to_builtins(found)
+        return {"entry": "window", "through": through, "window": plain, "holdings": held, "spent": dict(self.spent)}
 
     def _commit_entry(self) -> dict[str, Any]:
         return {
@@ -162,6 +164,7 @@ class WatchState:
         self._check_start(entries[0])
         for entry in entries[1:]:
             if entry["entry"] == "window":
+                self.spent = dict(entry["spent"])
                 if "baseline" in entry:
                     self.baseline = msgspec.convert(entry["baseline"], Baseline)
                 self.holdings = msgspec.convert(entry["holdings"], Holdings)

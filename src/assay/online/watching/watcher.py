@@ -11,6 +11,7 @@ from assay.messages import say
 from assay.online.watching.drifting import find_drift
 from assay.online.watching.feeds import is_read, last_write, list_files
 from assay.online.watching.measuring import describe_measures, measure_window, tell_time
+from assay.online.watching.signals import group_users
 from assay.online.watching.state import Reading
 from assay.results.watch import OpenWindow, Watch
 
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from assay.data.served import Served
     from assay.online.watching.feeds import EventFeed, Piece, TraceFeed
+    from assay.online.watching.judging import WatchJudge
     from assay.online.watching.settings import WatchSettings
     from assay.online.watching.state import WatchState
+    from assay.results.watch import WatchValue
 
 _MICRO = 1_000_000
 _MANY_PARTS = 32  # files of one window after which they are put together
@@ -40,6 +44,7 @@ class Watcher:
     feed: EventFeed | TraceFeed
     state: WatchState
     clock: Callable[[], int] = read_clock
+    judge: WatchJudge | None = None
 
     def close(self) -> None:
         """Let others use the state."""
@@ -176,5 +181,19 @@ class Watcher:
         empty = 0 if state.through is None else window - state.through - 1
         state.holdings |= look_through(content.events)
         drift, baseline = find_drift(content.events, self.settings, state.baseline)
-        made = measure_window(content, self.settings, window, holdings=state.holdings, drift=drift, empty_before=empty)
+        made = measure_window(
+            content,
+            self.settings,
+            window,
+            holdings=state.holdings,
+            more=[*drift, *self._judge(content.served)],
+            empty_before=empty,
+        )
         state.close_window(window, made, baseline)
+
+    def _judge(self, served: Sequence[Served]) -> list[WatchValue]:
+        """Have a sample judged, where there is a judge, on today's money."""
+        if self.judge is None or not served:
+            return []
+        level, day = self.settings.rule.confidence_level, tell_time(self.clock())[:10]
+        return self.judge.judge(served, group_users(served), level, self.state.spent, day)

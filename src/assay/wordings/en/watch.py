@@ -64,5 +64,8 @@ TEXTS = {
     "option.log.watch.keep": "Delete received traces after so long: 30d.",
     "help.section.receiving": "Receiving",
     "cli.watch_listens": "traces: {origin}/v1/traces; measures: {origin}/metrics",
+    "option.log.watch.judge": "A language model that judges a sample of the answers of each window of traces.",
+    "option.log.watch.judged": "How many answers of a window are judged.",
+    "option.log.watch.max_cost": "Money that the judge may cost in a day: a window for which it might not be enough is not judged.",
     "help.section.watching": "Watching",
 }

@@ -64,8 +64,12 @@ TEXTS = {
     "option.log.watch.keep": "收到的 trace 保留多久之后删除：30d。",
     "help.section.receiving": "接收",
     "cli.watch_listens": "trace：{origin}/v1/traces；指标：{origin}/metrics",
+    "option.log.watch.judge": "对 trace 每个窗口的回答抽样评审的语言模型。",
+    "option.log.watch.judged": "每个窗口评审多少个回答。",
+    "option.log.watch.max_cost": "评审模型每天的费用上限：可能不够用的窗口不评审。",
     "help.section.watching": "监测",
     # Errors
+    "a limit of money needs prices: {model} has none": "费用上限需要价格：{model} 没有价格",
     "{text!r}: expected a port, or HOST:PORT": "{text!r}：应为端口或 HOST:PORT",
     "name the logs to watch, or --listen for traces": "请指定要监测的日志，或用 --listen 接收 trace ",
     "--once reads what is there, and --listen waits for what comes: choose one of them": "--once 只读取现有内容，--listen 等待新内容：请二者择一",

@@ -1,0 +1,127 @@
+"""A judge on a sample of traces: weighted means that cover the truth, no call paid twice, and no money beyond a day's."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+import assay
+from assay.data.served import Served, ServedContext
+from assay.llm import Client
+from assay.online.log_sample import draw
+from assay.online.watching import state
+from assay.online.watching.judging import draw_answers
+from assay.stats.intervals import mean_interval
+from assay.testing import Answer, FakeLLM
+from conftest import STRESS
+from online.growing_logs import Killed, die
+from otlp import rag, write
+
+SETTINGS = {"drift": 0, "measures": "query_cost", "at_least": {"faithfulness": 0.9}, "judged": 12}
+PRICES = '[[price]]\nmodel = "m"\ndate = 2026-01-01\ninput = 1.0\noutput = 1.0\n'
+
+
+def judge(received):
+    """Supports what the contexts say, and nothing else; every call takes the same tokens."""
+    statements = re.findall(
+        r"^\[statement (\d+) \w{16}\]\n(.*?)\n\[end of statement", received.text, re.MULTILINE | re.DOTALL
+    )
+    verdicts = {
+        number: {
+            "reason": "so",
+            "verdict": "yes" if "1889" in text else "no",
+            "contexts": [1] if "1889" in text else [],
+        }
+        for number, text in statements
+    }
+    return Answer(json.dumps(verdicts), usage={"prompt_tokens": 500, "completion_tokens": 50})
+
+
+def traces(place, count=60):
+    """One hour of requests; one answer in six invents something."""
+    spans = []
+    for number in range(1, count + 1):
+        invented = number % 6 == 0
+        answer = (
+            f"It was moved to Berlin by train number {number}." if invented else f"In 1889, it is said by {number}."
+        )
+        spans += rag(
+            number, begin=number * 3000.0 / count, answer=answer, question=f"Question {number}?", user=f"u{number}"
+        )
+    return write(place, *spans)
+
+
+def test_the_sample_of_a_window_is_judged_and_weighted(tmp_path):
+    place = traces(tmp_path / "t.jsonl")
+    with FakeLLM(judge) as server, Client(server.url, "m") as client:
+        found = assay.watch_log(place, judge=client, **SETTINGS)
+        assert len(server.requests) == 12
+    value = found.windows[0].value("faithfulness")
+    assert value.interval.n == 12
+    assert value.interval.low < 50 / 60 < value.interval.high
+    assert found.measure("faithfulness").target.target == 0.9
+
+
+def test_a_judge_that_is_interrupted_is_not_paid_twice(tmp_path, monkeypatch):
+    """Killed when the window is to be written down: the replies are in the cache by then."""
+    place = traces(tmp_path / "t.jsonl")
+    death = die(monkeypatch, (state, "add_entry"))
+    with FakeLLM(judge) as server:
+        for moment in (0, 3, 0):
+            death.left = moment
+            with Client(server.url, "m", cache=tmp_path / "replies.sqlite") as client:
+                folder = tmp_path / ("whole" if not death.left and not server.requests else "state")
+                try:
+                    found = assay.watch_log(place, judge=client, state=folder, **SETTINGS)
+                except Killed:
+                    found = None
+            assert len(server.requests) == 12
+    assert found.windows[0].value("faithfulness").interval.n == 12
+
+
+def test_a_day_costs_no_more_than_it_may(tmp_path):
+    """Twelve calls of 550 tokens at a dollar a million; what they may cost at most is set aside before."""
+    place = traces(tmp_path / "t.jsonl")
+    (tmp_path / "prices.toml").write_text(PRICES)
+    with FakeLLM(judge) as server, Client(server.url, "m", prices=tmp_path / "prices.toml") as client:
+        poor = assay.watch_log(place, judge=client, max_cost=0.001, state=tmp_path / "poor", **SETTINGS)
+        assert server.requests == []
+        rich = assay.watch_log(place, judge=client, max_cost=5, state=tmp_path / "rich", **SETTINGS)
+        assert client.spending.spent == pytest.approx(12 * 550e-6)
+    assert poor.windows[0].value("faithfulness") is None
+    assert rich.windows[0].value("faithfulness") is not None
+
+
+def test_means_of_samples_cover_the_mean_of_all_answers():
+    """Windows of 300 answers of which those that follow least by words are bad more often: 95 % intervals."""
+    rng, covered, repeats = np.random.default_rng(5), 0, 4000 if STRESS else 400
+    for seed in range(repeats):
+        low = rng.random(300) < 0.1
+        truth = np.where(low, rng.random(300) < 0.5, rng.random(300) < 0.9).astype(float)
+        rates = np.full(300, 0.5 / 300) + low * 0.5 / max(low.sum(), 1)
+        places, probability = draw(rates, [f"{seed}-{i}" for i in range(300)], 40, seed)
+        found = mean_interval(truth[places], weights=1 / probability, bounds=(0.0, 1.0))
+        covered += found.low <= truth.mean() <= found.high
+    sys.stdout.write(f"95 % intervals cover {covered / repeats:.1%}\n")
+    assert covered / repeats >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / repeats) * (not STRESS)
+
+
+def test_answers_that_follow_least_by_words_are_drawn_more_often():
+    one = Served("0", datetime(2026, 1, 1, tzinfo=UTC), "When?", contexts=(ServedContext("It opened in 1889."),))
+    served = [
+        replace(one, id=str(i), answer="Bananas are yellow." if i % 10 == 0 else "It opened in 1889.")
+        for i in range(100)
+    ]
+    places, probability = draw_answers(served, 20, 1)
+    odd = [p for place, p in zip(places.tolist(), probability.tolist(), strict=True) if place % 10 == 0]
+    usual = [p for place, p in zip(places.tolist(), probability.tolist(), strict=True) if place % 10]
+    assert len(odd) >= 5
+    assert min(odd) > 2 * max(usual)
+    assert sum(1 / probability) == pytest.approx(100, rel=0.35)
