@@ -126,8 +126,8 @@ def _notes(found: Watch) -> list[Said | str]:
     notes: list[Said | str] = []
     if found.watched:
         notes.append(say("watch.rule", run=rule.run, level=1 - rule.level, interval=level))
-        notes.append(say("watch.budget", expected=rule.expected, days=found.period_days, measures=len(found.watched),
-                         total=rule.expected * len(found.watched)))  # fmt: skip
+        n, most = len(found.watched), rule.false_alarms
+        notes.append(say("watch.budget", expected=most, days=found.period_days, measures=n, total=most * n))
         notes.append(say("watch.shift", delay=rule.delay))
         notes.append(say("watch.marks"))
         notes += [say("watch.drift", n=found.baseline)] if found.baseline else []
