@@ -570,7 +570,12 @@ READERS = {
 }  # fmt: skip
 
 # What made a reader fail with another error than ours, in its smallest form.
+HALF_A_PAIR = manifest_of_set().replace(b"nuggets.jsonl", rb"\ud800")
+LONG_NAME = manifest_of_set().replace(b"nuggets.jsonl", b"n" * 300)
 FOUND = {
+    "half a surrogate pair in the manifest of a set": ("set-set.json", HALF_A_PAIR, use_set),
+    "a long name of a file of a set": ("set-set.json", LONG_NAME, use_set),
+    "a long name of a part of a result": ("folder-manifest.json", READERS["folder-manifest.json"][0].replace(b"PART", b"a" * 300), score_folder),
     "half a surrogate pair as an id of records": ("r.jsonl", '{"query": "\\ud800", "retrieved": ["a"], "relevant": ["a"]}', assay.read_records),
     "half a surrogate pair in a result": ("r.json", '{"schema": 2, "version": "0.1.0", "command": "\\ud800"}', read_result),
     "objects as ranks": ("r.jsonl", '{"query_id": "q", "doc_id": "a", "score": 1, "rank": {}}\n{"query_id": "q", "doc_id": "b", "score": 1, "rank": 10000000000000000000000000000000000000000000}', check),

@@ -162,7 +162,7 @@ def read_score_folder(place: Path) -> Result:
 def _read_part(place: Path, described: Mapping[str, Any]) -> pl.DataFrame:
     name = str(described.get("file", ""))
     path = place / Path(name).name
-    if not path.is_file():
+    if not _NAME.fullmatch(name) or not path.is_file():
         raise InputError(say("a part of the result is missing"), path=str(path), hint=say("run the job again"))
     data = path.read_bytes()
     if sha256(data).hexdigest() != described.get("sha256"):

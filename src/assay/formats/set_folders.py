@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MANIFEST = "set.json"
 SCHEMA = 1
 _DIGITS = 12  # of the hash that names a version
+_LONGEST_NAME = 255  # bytes, in all common file systems
 
 Role = Literal["queries", "documents", "hashes", "judgments", "gold", "nuggets", "labels"]
 # The names under which files are written, and looked for in a folder without a manifest.
@@ -144,13 +145,22 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
         )
     found = _decode(read_json(Input.at(path).text, path=str(path)), str(path))
     for name in found.files:
-        if Path(name).name != name or name == MANIFEST:
+        if not _is_file_name(name) or name == MANIFEST:
             raise InputError(
                 say("{name} is not the name of a file of the set", name=excerpt(name)),
                 path=str(path),
                 hint=say("the files of a set are in its folder"),
             )
     return found
+
+
+def _is_file_name(name: str) -> bool:
+    """Whether a file of a folder can have this name."""
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        return False
+    return Path(name).name == name and "\0" not in name and size <= _LONGEST_NAME
 
 
 def _decode(plain: Any, path: str) -> Manifest:
@@ -166,6 +176,11 @@ def _decode(plain: Any, path: str) -> Manifest:
         place, what = place_and_reason(error, "")
         raise InputError(
             say("the manifest is damaged: {place}: {what}", place=place or MANIFEST, what=what), path=path
+        ) from None
+    except UnicodeEncodeError:
+        what = say("half a surrogate pair, which is no character")
+        raise InputError(
+            say("the manifest is damaged: {place}: {what}", place=MANIFEST, what=what), path=path
         ) from None
 
 
