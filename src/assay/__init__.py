@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from assay.analysis.economics import cost
     from assay.analysis.environment import describe_engines, describe_environment
     from assay.analysis.evaluate import evaluate
-    from assay.analysis.experiment_runner import run_experiment
+    from assay.analysis.experiment_runner import run_experiment, run_unlabelled
     from assay.analysis.explain import explain
     from assay.analysis.gate import gate, gate_result
     from assay.analysis.gate_application import gate_application
@@ -157,6 +157,7 @@ _HOMES = {
     "compare_slices": "assay.analysis.compare_slices",
     "propose_experiment": "assay.analysis.proposal",
     "run_experiment": "assay.analysis.experiment_runner",
+    "run_unlabelled": "assay.analysis.experiment_runner",
     "Rules": "assay.results.comparison",
     "diagnose": "assay.analysis.diagnose",
     "diagnose_result": "assay.analysis.diagnose",
@@ -298,6 +299,7 @@ __all__ = [
     "roi",
     "run_application",
     "run_experiment",
+    "run_unlabelled",
     "sample_log",
     "sampled_scores",
     "show",

@@ -9,7 +9,9 @@ import pytest
 
 import assay
 from assay.errors import InputError
+from assay.testing import FakeLLM
 from commands import call_assay, working_in
+from question_writer import english, reply
 
 pytest.importorskip("bm25s")
 
@@ -136,3 +138,131 @@ def test_span_recall_within_characters_cuts_the_last_chunk():
     case = SpanCase([GoldSpan("q", "d", 90, 100)], [Piece("e", 0, 50), Piece("d", 0, 200)])
     values = {n: parse(f"span_recall(characters={n})@10").span_value(case) for n in (144, 145, 400)}
     assert values == {144: 0.0, 145: 1.0, 400: 1.0}  # five of ten characters of the span are half of it
+
+
+# A language model writes the questions ------------------------------------------------------------------------------
+
+PRICES = 'price = [{ host = "127.0.0.1", model = "m", date = 2026-01-01, input = 1.0, output = 4.0 }]'
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """A folder that a scripted model can write questions for, its server, and the command that names it."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in english(12).items():
+        place = tmp_path / "docs" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+    (tmp_path / "prices.toml").write_text(PRICES)
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    with FakeLLM(reply) as server, working_in(tmp_path):
+        yield (
+            tmp_path,
+            server,
+            ["run", "docs", "-n", "4", "--judge", "m", "--url", server.url, "--prices", "prices.toml"],
+        )
+
+
+def test_a_proposal_with_a_judge_says_what_its_questions_cost_and_asks_nothing(written):
+    folder, server, words = written
+    code, out, err = call_assay([*words, "--dry-run"])
+    told = " ".join(out.split())
+    assert code == 0, err
+    assert "4 questions that m writes from the documents and checks" in told
+    assert "USD, at most" in told
+    assert "--dry-run" not in err and "--max-cost" in err and err.rstrip().endswith("--yes")
+    assert not (folder / "docs-results").exists()
+    assert server.requests == ()
+
+
+def test_questions_of_a_model_are_made_within_a_limit_and_paid_once(written):
+    folder, server, words = written
+    code, _, err = call_assay([*words, "--yes"])
+    assert (code, len(err.strip().splitlines())) == (2, 1)
+    assert "m costs money: give --max-cost" in err
+    assert server.requests == ()
+    assert call_assay([*words, "--yes", "--max-cost", "1", "--only", "no such"])[0] == 2
+    assert server.requests == ()
+    code, out, err = call_assay([*words, "--yes", "--max-cost", "1"])
+    assert code == 0, err
+    assert "4 questions from" in " ".join(out.split()) and "made by m" in out
+    assert "(questions by a language model)" in " ".join(out.split()) or "made and checked by a language model" in out
+    result = json.loads((folder / "docs-results" / "result.json").read_text())
+    assert result["experiment"]["query_kinds"] == {"model": 4}
+    asked = len(server.requests)
+    code, out, err = call_assay([*words, "--yes"])  # nothing is left to pay for
+    assert code == 0, err
+    assert "which are there already" in " ".join(out.split())
+    assert len(server.requests) == asked
+
+
+def test_a_limit_that_is_too_small_is_never_exceeded_and_said(written):
+    folder, server, words = written
+    code, _, err = call_assay([*words, "--yes", "--max-cost", "0.0001"])
+    assert (code, server.requests) == (2, ())
+    assert "no question that passed" in err and "budget" in err
+    assert len(err.strip().splitlines()) == 1
+    assert not (folder / "docs-results" / "questions").exists()
+
+
+def test_a_judge_has_no_part_where_labels_decide(written):
+    folder, server, words = written
+    doc = next((folder / "docs" / "a").iterdir())
+    (folder / "docs" / "queries.jsonl").write_text('{"query_id": "q", "text": "harbour"}\n')
+    (folder / "docs" / "qrels.txt").write_text(f"q 0 a/{doc.name} 1\n")
+    code, out, err = call_assay([*words, "--dry-run"])
+    assert code == 0, err
+    assert "m is not asked: the folder has queries with judgments" in " ".join(out.split())
+    assert "no model is asked" in " ".join(out.split())
+    assert server.requests == ()
+
+
+# Queries without judgments ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unlabelled(docs, monkeypatch):
+    """The folder with two queries and no judgments; commands run beside it."""
+    monkeypatch.chdir(docs.parent)
+    rows = [{"query_id": "p1", "text": "granite barrels"}, {"query_id": "p2", "text": "winter sailors of the meadow"}]
+    (docs / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return docs
+
+
+def test_queries_without_judgments_are_searched_for_and_not_scored(unlabelled):
+    with working_in(unlabelled.parent):
+        code, out, err = call_assay(["run", "docs", "-n", "5", "--yes"])
+    told = " ".join(out.split())
+    assert code == 0, err
+    assert "The 2 queries of docs/queries.jsonl, without judgments: lists of all combinations" in told
+    assert "How far the lists agree" in told
+    assert "assay judge docs-results/unlabelled/runs/*.jsonl --queries docs/queries.jsonl" in err
+    results = unlabelled.parent / "docs-results"
+    apart = json.loads((results / "unlabelled" / "result.json").read_text())["experiment"]
+    assert (apart["measures"], len(apart["agreements"])) == ([], 3)
+    assert {one["queries"] for one in apart["agreements"]} == {2}
+    assert len(list((results / "unlabelled" / "runs").iterdir())) == 3
+    assert json.loads((results / "result.json").read_text())["experiment"]["query_kinds"] == {"known_items": 5}
+
+
+def test_the_same_from_python(unlabelled):
+    found = assay.propose_experiment("docs", n=5)
+    assert (found.unlabelled, found.known_items, found.questions) == (2, True, 5)
+    assay.run_experiment(found)
+    apart = assay.run_unlabelled(found)
+    assert not apart.findings.judged
+    assert {query.id for query in apart.collection.queries} == {"p1", "p2"}
+    (unlabelled / "queries.jsonl").unlink()
+    other = assay.propose_experiment("docs", n=5, output="other")
+    assay.run_experiment(other)
+    assert assay.run_unlabelled(other) is None
+
+
+def test_labels_that_came_later_are_refused_until_another_folder_is_named(unlabelled):
+    with working_in(unlabelled.parent):
+        assert call_assay(["run", "docs", "-n", "5"])[0] == 0
+        (unlabelled / "qrels.txt").write_text("p1 0 Granite.md 1\np2 0 Meadow.txt 1\n")
+        code, _, err = call_assay(["run", "docs", "-n", "5"])
+        assert (code, len(err.strip().splitlines())) == (2, 1)
+        assert "queries or judgments came or went" in err
+        assert call_assay(["run", "docs", "-n", "5", "-o", "other"])[0] == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from assay.analysis.experiment import describe_experiment, evaluate_experiment
 from assay.analysis.experiment_refusals import count_refusals
 from assay.analysis.experiment_scores import Evaluator
-from assay.analysis.proposal_files import carry_out
+from assay.analysis.proposal_files import carry_out, unlabelled_experiment
 from assay.errors import InputError, UnknownName, UsageError, cause
 from assay.formats.files import file_name, write_atomically
 from assay.formats.queries import read_queries
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from assay.analysis.report_data import ReportEvidence
     from assay.data.samples import Sample
+    from assay.llm.client import Client
     from assay.pipeline.experiment import Collection, Experiment
     from assay.pipeline.runner import Execution
     from assay.results.experiment import Findings
@@ -106,7 +108,7 @@ class FinishedExperiment:
             return []
         folder, data, said = place.parent, self.experiment.data, []
         if "documents" in data and any(one.hits for one in self.outcomes):
-            files = {name: str(self.experiment.folder / data[name]) for name in ("queries", "documents")}
+            files = {name: os.path.normpath(self.experiment.folder / data[name]) for name in ("queries", "documents")}
             runs = f"{folder / 'runs'}/*.jsonl"
             command = f"assay judge {runs} --queries {files['queries']} --documents {files['documents']}"
             said.append(say("experiment.next_judge", command=f"{command} --judge MODEL --url URL -o judgments.qrels"))
@@ -207,6 +209,7 @@ def run_experiment(
     holdout: float = 0.0,
     cache: str | Path | None = None,
     baseline: str | None = None,
+    judge: Client | None = None,
     tell: Callable[[str, int, int], None] = lambda *_: None,
     fresh: bool = False,
 ) -> FinishedExperiment:
@@ -214,10 +217,10 @@ def run_experiment(
 
     `limit` asks the first queries only, `only` keeps combinations by name (with * for anything), `holdout` keeps a
     share of the queries out of the choice of the winner and checks it on them. `baseline` is the combination that all
-    are compared with, instead of the one that the file names. `fresh` asks applications and search engines again,
-    whatever earlier runs kept of them. `tell` is called with (name, done, total). The
-    returned record has `save` to write it into a folder. Without judgments or gold nothing is scored: the findings
-    have times, money and how far the combinations agree.
+    are compared with, instead of the one that the file names. `judge` is the client that writes the questions of a
+    proposal. `fresh` asks applications and search engines again, whatever earlier runs kept of them. `tell` is called
+    with (name, done, total). The returned record has `save` to write it into a folder. Without judgments or gold
+    nothing is scored: the findings have times, money and how far the combinations agree.
 
     >>> import assay
     >>> from pathlib import Path
@@ -229,8 +232,36 @@ def run_experiment(
     >>> assay.run_experiment("experiment.toml").findings.winner
     'bm25'
     """
-    experiment = load_experiment(carry_out(path, tell) if isinstance(path, Proposal) else path, only=only)
+    place = carry_out(path, tell, judge=judge).experiment if isinstance(path, Proposal) else path
+    experiment = load_experiment(place, only=only)
     return conduct(experiment, limit=limit, holdout=holdout, cache=cache, baseline=baseline, tell=tell, fresh=fresh)
+
+
+def run_unlabelled(
+    found: Proposal,
+    *,
+    limit: int | None = None,
+    only: Sequence[str] = (),
+    cache: str | Path | None = None,
+    tell: Callable[[str, int, int], None] = lambda *_: None,
+) -> FinishedExperiment | None:
+    """Search for the queries of a proposal's folder that have no labels, with what it proposes; None if there are none.
+
+    Nothing is scored: the findings say how far the combinations agree. Runs are written into the folder `unlabelled` of
+    the proposal's output by `save`, to be judged.
+
+    >>> import assay
+    >>> from pathlib import Path
+    >>> Path("asked").mkdir()
+    >>> _ = Path("asked/green.md").write_text("Green tea is steamed right after picking, which keeps its leaves green.")
+    >>> _ = Path("asked/queries.jsonl").write_text('{"query_id": "q", "text": "why is tea green"}')
+    >>> proposal = assay.propose_experiment("asked")
+    >>> _ = assay.run_experiment(proposal)
+    >>> [query.text for query in assay.run_unlabelled(proposal).collection.queries]
+    ['why is tea green']
+    """
+    experiment = unlabelled_experiment(found, load_experiment(found.experiment, only=only))
+    return None if experiment is None else conduct(experiment, limit=limit, cache=cache, tell=tell)
 
 
 def conduct(

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from assay.analysis.folder_contents import look_into
-from assay.analysis.proposal_files import read_earlier
+from assay.analysis.proposal_files import QUESTIONS, read_earlier, style_seeds
 from assay.data.toml import decode_toml
 from assay.errors import InputError, MissingPackage
 from assay.formats.files import is_there
+from assay.formats.set_folders import is_set, read_manifest
 from assay.installation import install_command
 from assay.messages import say
 from assay.pipeline.experiment import make_experiment
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from assay.analysis.folder_contents import Contents
+    from assay.llm.client import Client
 
 _SIZES = (400, 800, 1600)  # characters of chunks
 _MIDDLE = 800
@@ -34,6 +36,7 @@ _RERANKED = 5  # chunks that a slow reranker puts in order
 _TIMED = 4  # texts that are embedded to find out how long that takes
 _BM25_RATE = 2e6  # characters that are cut and indexed in a second, roughly
 _PATIENCE = 300.0  # seconds beyond which a reranker is named, but not proposed
+_LEAST = 10  # questions with which a reranker is still worth a look
 _FEW = 50  # queries below which most differences cannot be shown
 
 
@@ -57,13 +60,16 @@ def propose_experiment(
     output: str | os.PathLike[str] | None = None,
     n: int = 200,
     seed: int = 0,
+    judge: Client | None = None,
     tell: Callable[[str, int, int], object] = lambda *_: None,
 ) -> Proposal:
     """Look at a folder, or a file of documents, and propose an experiment for it; nothing is written.
 
-    Where the folder has queries with judgments or gold they are asked, else `n` known items that are made from the
-    documents. `assay.run_experiment` runs what is proposed and keeps everything in `output`, a new folder here that is
-    named after the folder unless given. `tell` is called with (what, done, total).
+    Where the folder has queries with judgments or gold they are asked, else `n` questions that are made from the
+    documents: known items, or questions by a language model where `judge` is a client of one, with what they would
+    cost. Queries of the folder without judgments are searched for as well, but not scored. `assay.run_experiment` runs
+    what is proposed and keeps everything in `output`, a new folder here that is named after the folder unless given.
+    `tell` is called with (what, done, total).
 
     >>> import assay
     >>> from pathlib import Path
@@ -81,12 +87,16 @@ def propose_experiment(
         raise MissingPackage(say("an experiment"), "bm25s", "pipeline")
     to = Path(f"{Path(os.path.abspath(place)).name.split('.')[0]}-results" if output is None else output)  # noqa: PTH100
     found = look_into(place, tell)
-    questions = _count(found) or n
-    means = _look_around(found, questions)
+    own = _count(found)
+    questions = _plan_questions(found, to, n=n, seed=seed, judge=judge, tell=tell)
+    means = _look_around(found, questions.n + (0 if found.labelled else own))
     sizes = _sizes_for(found) if means.splitter else []
     text = _toml(place, to, found, sizes, means)
     digest = found.digest
     earlier = read_earlier(to, digest)
+    if earlier is not None and not earlier.changed and _data_of(earlier.toml) != _data_of(text):
+        told = say("queries or judgments came or went since this folder was made")
+        raise InputError(told, path=os.fspath(to), hint=say("name another folder with -o"))
     text, kept = (text, False) if earlier is None else (earlier.toml, earlier.changed)
     grid = make_experiment(decode_toml(text, "experiment.toml"), to / "experiment.toml").combinations
     return Proposal(
@@ -94,10 +104,51 @@ def propose_experiment(
         documents=sum(bool(one.strip()) for one in found.documents.values()),
         characters=sum(map(len, found.documents.values())), languages=found.languages,
         combinations=tuple(one.name for one in grid),
-        questions=questions, known_items=not found.labelled, seed=seed,
+        questions=questions.n, known_items=questions.known_items, seed=seed, judge=questions.judge,
+        calls=questions.calls, cost=questions.cost, most=questions.most, currency=questions.currency,
+        made=questions.made, unlabelled=0 if found.labelled else own,
+        unlabelled_at="" if found.labelled or not own else os.fspath(found.roles["queries"]),
         seconds=_estimate(found, sizes, means), files=found.files, unread=found.unread,
-        missing=tuple(_missing(found)), warnings=tuple(_warnings(found, questions)), more=_more(means),
+        missing=tuple(_missing(found, questions)), warnings=tuple(_warnings(found, questions, judge)),
+        more=_more(means, 0 if found.labelled else questions.n),
     )  # fmt: skip
+
+
+class _Questions(NamedTuple):
+    """The questions that decide: how many, who makes them, and what that costs."""
+
+    n: int
+    known_items: bool = False
+    judge: str = ""
+    calls: int = 0
+    cost: float | None = 0.0
+    most: float | None = None
+    currency: str = "USD"
+    made: bool = False
+
+
+def _plan_questions(
+    found: Contents, to: Path, *, n: int, seed: int, judge: Client | None, tell: Callable[[str, int, int], object]
+) -> _Questions:
+    """Those of the folder; those that an earlier run left; else known items, or what a model would write."""
+    if found.labelled:
+        return _Questions(_count(found))
+    if is_set(to / QUESTIONS):
+        about = next(one for one in read_manifest(to / QUESTIONS).files.values() if one.role == "queries")
+        return _Questions(about.rows, "known_items" in about.made_by, next(iter(about.models), ""), made=True)
+    if judge is None:
+        return _Questions(n, known_items=True)
+    from assay.curation.questions import estimate_questions
+
+    plan = estimate_questions(
+        dict(found.documents), n, judge=judge, seed=seed, style_seeds=style_seeds(found), progress=tell
+    )
+    one = plan.total
+    return _Questions(n, judge=plan.judge, calls=one.calls, cost=one.cost, most=plan.most.enough, currency=one.currency)
+
+
+def _data_of(text: str) -> object:
+    return decode_toml(text, "experiment.toml").get("data")
 
 
 def _look_around(found: Contents, questions: int) -> _Means:
@@ -121,7 +172,7 @@ def _sizes_for(found: Contents) -> list[int]:
 def _count(found: Contents) -> int:
     from assay.formats.queries import read_queries
 
-    return len(read_queries(found.roles["queries"]).frame) if found.labelled else 0
+    return len(read_queries(found.roles["queries"]).texts()) if "queries" in found.roles else 0
 
 
 def _toml(place: Path, to: Path, found: Contents, sizes: list[int], means: _Means) -> str:
@@ -188,16 +239,17 @@ def _seconds_of(name: str, sample: list[str]) -> float:
     return (time.perf_counter() - start) / len(sample)
 
 
-def _missing(found: Contents) -> list[str]:
+def _missing(found: Contents, questions: _Questions) -> list[str]:
     """What is not in the folder and would make the numbers worth more."""
     if found.labelled:
         return []
+    maker = "written" if questions.judge else "made"
     if "queries" in found.roles:
-        return [say("proposal.no_judgments", place=found.roles["queries"].name)]
-    return [say("proposal.no_queries")]
+        return [say(f"proposal.no_judgments_{maker}", place=found.roles["queries"].name)]
+    return [say(f"proposal.no_queries_{maker}")]
 
 
-def _warnings(found: Contents, questions: int) -> list[str]:
+def _warnings(found: Contents, questions: _Questions, judge: Client | None) -> list[str]:
     texts = [text for text in found.documents.values() if text.strip()]
     told: list[str] = []
     if len(texts) == 1:
@@ -206,15 +258,21 @@ def _warnings(found: Contents, questions: int) -> list[str]:
         told.append(say("proposal.copies", n=copies))
     if (empty := len(found.documents) - len(texts)) > 0:
         told.append(say("proposal.empty", n=empty))
-    if found.labelled and questions < _FEW:
-        told.append(say("proposal.few", n=questions))
+    if found.labelled and questions.n < _FEW:
+        told.append(say("proposal.few", n=questions.n))
+    if judge is not None and found.labelled:
+        told.append(say("proposal.judge_unused", model=judge.model))
+    if judge is not None and questions.made and not questions.judge:
+        told.append(say("proposal.known_items_there", model=judge.model))
     return told
 
 
-def _more(means: _Means) -> Mapping[str, str]:
+def _more(means: _Means, questions: int) -> Mapping[str, str]:
     """What else could be compared, and how: a command that installs it, or how long it takes."""
     found = {} if means.splitter else {"chunks": install_command("pipeline")}
     found |= {} if means.vectors else {"vectors": install_command("text")}
     if means.reranker and not means.quick:
         found["slow_reranker"] = f"{means.reranking / 60:.0f}"
+        if (fewer := int(questions * _PATIENCE / means.reranking)) >= _LEAST:
+            found["fewer_questions"] = str(fewer)
     return found | ({} if means.reranker else {"reranker": "assay env models get minilm"})

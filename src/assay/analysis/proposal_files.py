@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.curation.questions import make_questions
-from assay.errors import InputError, cause
+from assay.errors import InputError, UsageError, cause
 from assay.formats.documents import hash_of_text
 from assay.formats.files import Input, is_there, write_atomically
+from assay.formats.queries import read_queries
 from assay.formats.set_folders import is_set
 from assay.formats.text_folders import PROPOSAL
 from assay.messages import say
@@ -19,7 +21,11 @@ from assay.results.codec import read_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from assay.analysis.folder_contents import Contents
+    from assay.llm.client import Client
+    from assay.pipeline.experiment import Experiment
     from assay.results.proposal import Proposal
+    from assay.results.questions import QuestionSet
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class Earlier:
     changed: bool
 
 
-EXPERIMENT, DOCUMENTS, QUESTIONS = "experiment.toml", "documents.jsonl", "questions"
+EXPERIMENT, DOCUMENTS, QUESTIONS, UNLABELLED = "experiment.toml", "documents.jsonl", "questions", "unlabelled"
 
 
 def read_earlier(folder: Path, digest: str) -> Earlier | None:
@@ -69,25 +75,69 @@ def write_proposal(found: Proposal) -> Path:
     return folder / EXPERIMENT
 
 
-def carry_out(found: Proposal, tell: Callable[[str, int, int], None]) -> Path:
-    """Write what the experiment of a proposal reads: documents that are files, and questions where none are given."""
+def style_seeds(found: Contents) -> tuple[str, ...]:
+    """Queries of a folder that have no labels, whose style a model imitates."""
+    if found.labelled or "queries" not in found.roles:
+        return ()
+    return tuple(read_queries(found.roles["queries"]).texts().values())
+
+
+class Prepared(NamedTuple):
+    """The place of an experiment whose inputs are written, and the questions that were made for it now."""
+
+    experiment: Path
+    questions: QuestionSet | None = None
+
+
+def carry_out(found: Proposal, tell: Callable[[str, int, int], None], *, judge: Client | None = None) -> Prepared:
+    """Write what the experiment of a proposal reads: documents that are files, and questions where none are given.
+
+    Questions of a model are written by the client `judge`, within its budget.
+    """
     from assay.analysis.folder_contents import look_into
 
     experiment = write_proposal(found)
     folder = experiment.parent
     documents = folder / DOCUMENTS
-    texts = look_into(Path(found.folder), tell).documents if found.copied or found.known_items else {}
+    makes = (found.known_items or bool(found.judge)) and not is_set(folder / QUESTIONS)
+    contents = look_into(Path(found.folder), tell) if found.copied or makes else None
+    texts = {} if contents is None else contents.documents
     if found.copied and not documents.is_file():
         rows = ({"doc_id": doc, "text": text} for doc, text in texts.items())
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
         write_atomically(documents, "".join(lines).encode("utf-8", "replace"))
-    if found.known_items and not is_set(folder / QUESTIONS):
-        # The one place where questions are made: a judge's name, address and budget are further parameters here.
-        made = make_questions(texts, found.questions, seed=found.seed, progress=tell)
-        if not made.questions:
-            raise InputError(
-                say("no question could be made from these documents: their passages have too few telling words"),
-                path=found.folder,
-            )
-        made.save(folder / QUESTIONS)
-    return experiment
+    if not makes or contents is None:
+        return Prepared(experiment)
+    made = _make_questions(found, contents, judge, tell)
+    made.save(folder / QUESTIONS)
+    return Prepared(experiment, made)
+
+
+def _make_questions(
+    found: Proposal, contents: Contents, judge: Client | None, tell: Callable[[str, int, int], None]
+) -> QuestionSet:
+    if found.judge and judge is None:
+        raise UsageError(say("the questions of this proposal are written by a model: give its client as judge"))
+    asked: dict[str, Any] = {"judge": judge, "style_seeds": style_seeds(contents)} if found.judge else {}
+    made = make_questions(contents.documents, found.questions, seed=found.seed, progress=tell, **asked)
+    if not made.questions and found.judge:
+        told = [str(text) for text in made.warnings]
+        raise InputError(
+            say("the model made no question that passed the checks"), path=found.folder, hint="; ".join(told)
+        )
+    if not made.questions:
+        raise InputError(
+            say("no question could be made from these documents: their passages have too few telling words"),
+            path=found.folder,
+        )
+    return made
+
+
+def unlabelled_experiment(found: Proposal, experiment: Experiment) -> Experiment | None:
+    """The same combinations over the folder's queries that have no labels, if there are some; nothing is scored."""
+    if not found.unlabelled_at:
+        return None
+    folder = Path(found.output)
+    queries = Path(os.path.relpath(found.unlabelled_at, folder)).as_posix()
+    data = {"documents": experiment.data["documents"], "queries": queries}
+    return replace(experiment, data=data, evaluate={}, output=folder / UNLABELLED, written=False)

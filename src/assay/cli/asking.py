@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from assay.llm.hosts import is_same_server
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from assay.llm import Ledger
     from assay.llm.client import Client
@@ -72,6 +73,16 @@ def clients(models: Sequence[str], asking: Asking, *, beside: Sequence[str] = ()
         asked = asking if at_home else replace(asking, key_env="", key_file=None)
         found[text] = _client(url, model, budget, cache, asked, general_key=at_home)
     return found
+
+
+@contextmanager
+def only_client(model: str | None, asking: Asking) -> Iterator[Client | None]:
+    """A client of one model, closed at the end; none where no model is named."""
+    if model is None:
+        yield None
+        return
+    with next(iter(clients([model], asking).values())) as client:
+        yield client
 
 
 def _place(text: str, url: str) -> tuple[str, str]:

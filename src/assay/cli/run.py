@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli import applications, inputs, language, options, places, progress, wrong_files
+from assay.cli import applications, asking, inputs, language, options, places, progress, wrong_files
 from assay.cli.applications import AppChoice, AppRound
+from assay.cli.asking import Asking
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output
-from assay.cli.parameters import POSITIVE, SHARE, Number, add_argument, add_option, list_typed, option, takes
+from assay.cli.parameters import NUMBER, POSITIVE, SHARE, Number, add_argument, add_option, list_typed, option, takes
 from assay.cli.places import OUTPUT
 from assay.errors import UsageError
 from assay.messages import say, tell
@@ -21,10 +22,12 @@ from assay.messages import say, tell
 if TYPE_CHECKING:
     from assay.analysis.experiment_runner import FinishedExperiment
     from assay.results.proposal import Proposal
+    from assay.results.questions import QuestionSet
 
 _EXAMPLES = (
     "assay run docs",
     "assay run docs --yes -o docs-results",
+    "assay run docs -n 50 --judge qwen-plus --url https://dashscope.aliyuncs.com/compatible-mode/v1",
     "assay run experiment.toml",
     "assay run experiment.toml --limit 20 --only 'hybrid*'",
     "assay run experiment.toml --holdout 0.3 --baseline bm25 -o results --report report.html",
@@ -76,6 +79,19 @@ class Proposing:
     yes: bool = option("--yes", default=False, is_flag=True)
     number: int = option("-n", "--number", default=200, show_default=True, type=POSITIVE)
     seed: int = option("--seed", default=0, show_default=True, type=Number(whole=True))
+    judge: str | None = option("--judge", metavar="NAME[@URL]", section="asking")
+    url: str | None = option("--url", envvar="ASSAY_BASE_URL", metavar="URL", only="judge", section="asking")
+    max_cost: float | None = option("--max-cost", type=NUMBER, only="judge", section="asking")
+    key_env: str = option("--key-env", default="", metavar="NAME", only="judge", section="asking")
+    key_file: str | None = option("--key-file", metavar="FILE", only="judge", section="asking")
+    prices: str | None = option("--prices", metavar="FILE", only="judge", section="asking")
+
+    def asking(self, *, max_cost: float | None, dry: bool) -> Asking:
+        """How the model is asked; a dry run needs no key."""
+        return Asking(
+            url=self.url, max_cost=max_cost, dry_run=dry, key_env=self.key_env, key_file=self.key_file,
+            currency="USD", prices=self.prices,
+        )  # fmt: skip
 
 
 @make_command("run", _EXAMPLES)
@@ -95,7 +111,7 @@ def command(
         _application(app.app, first, trial, reranking, out, again=again, dry_run=dry_run)
     elif first is None:
         raise UsageError(say("usage.missing_argument", name="EXPERIMENT.toml"))
-    elif dry_run:
+    elif dry_run and first.lower().endswith(".toml"):
         from assay.analysis.applications import plan_file
 
         applications.tell_plan(plan_file(first, only=trial.only, limit=trial.limit))
@@ -105,37 +121,90 @@ def command(
         _rerank(first, candidates, reranking, out)
     elif first.lower().endswith(".toml"):
         options.refuse(*(one.name for one in fields(Proposing)), because="cli.only_for_folders")
-        _experiment(first, trial, out, fresh=again.fresh)
+        if not _experiment(first, trial, out, fresh=again.fresh):
+            sys.exit(1)
     else:
-        _propose(first, folder, trial, out)
+        _propose(first, folder, trial, out, dry_run=dry_run)
 
 
-def _propose(place: str, asked: Proposing, trial: RunOptions, out: Output) -> None:
+def _propose(place: str, asked: Proposing, trial: RunOptions, out: Output, *, dry_run: bool) -> None:
     """Look at a folder and propose an experiment; with --yes, run it."""
-    from pathlib import Path
-
-    from assay.analysis.proposal import propose_experiment
-    from assay.analysis.proposal_files import carry_out, write_proposal
+    from assay.analysis.proposal_files import write_proposal
+    from assay.report.numbers import upwards
 
     one_thread()
     wrong_files.refuse(place, _NO_DOCUMENTS)
     if not asked.yes:
         options.refuse(*(one.name for one in fields(RunOptions)), "report", because="cli.no_effect_without_yes")
-    with progress.stages() as show:
-        found = propose_experiment(place, output=out.output, n=asked.number, seed=asked.seed, tell=show)
+    found = _plan_folder(place, asked, out)
     kind = _kind_to_print(out)
-    if not asked.yes:
-        written = write_proposal(found)
-        if kind is not None:
-            click.echo(_as_text(found, kind), nl=False)
-        options.note([say("proposal.written", place=str(written)), say("proposal.go", command=_again())])
+    if asked.yes and not dry_run:
+        if found.calls and found.cost is not None and asked.max_cost is None:
+            raise UsageError(say("proposal.needs_limit", model=asked.judge, limit=upwards(found.enough)))
+        if kind == "table":
+            click.echo(_as_text(found, kind))
+        _carry_out(found, asked, trial, out)
         return
-    if kind == "table":
-        click.echo(_as_text(found, kind))
-    with progress.stages() as show:
-        experiment = carry_out(found, show)
+    if kind is not None:
+        click.echo(_as_text(found, kind), nl=False)
+    written = [] if dry_run else [say("proposal.written", place=str(write_proposal(found)))]
+    options.note([*written, say("proposal.go", command=_again(found, asked))])
+
+
+def _plan_folder(place: str, asked: Proposing, out: Output) -> Proposal:
+    """Look at a folder; what a language model would cost is estimated without asking it."""
+    from assay.analysis.proposal import propose_experiment
+
+    with progress.stages() as show, asking.only_client(asked.judge, asked.asking(max_cost=None, dry=True)) as client:
+        return propose_experiment(
+            place, output=out.output, n=asked.number, seed=asked.seed, judge=client, tell=show
+        )  # fmt: skip
+
+
+def _carry_out(found: Proposal, asked: Proposing, trial: RunOptions, out: Output) -> None:
+    """Make what the experiment needs, run it, and search for what the folder asks without labels."""
+    from pathlib import Path
+
+    from assay.analysis.experiment_runner import run_unlabelled
+    from assay.analysis.proposal_files import carry_out, write_proposal
+    from assay.pipeline.experiment import load_experiment
+
+    load_experiment(write_proposal(found), only=trial.only)  # a wrong name is found before anything is paid
+    writes = asked.judge if found.judge and not found.made else None
+    how = asked.asking(max_cost=asked.max_cost if writes else None, dry=False)
+    with progress.stages() as show, asking.only_client(writes, how) as client:
+        experiment, made = carry_out(found, show, judge=client)
+    if made is not None and not made.simulated and _kind_to_print(out) == "table":
+        click.echo(_of_questions(made))
     report = out.report or str(Path(found.output) / "report.html")
-    _experiment(str(experiment), trial, replace(out, output=found.output, report=report), fresh=False)
+    complete = _experiment(str(experiment), trial, replace(out, output=found.output, report=report), fresh=False)
+    with progress.stages() as show:
+        apart = run_unlabelled(found, limit=trial.limit, only=trial.only, cache=trial.cache, tell=show)
+    if apart is not None:
+        _tell_unlabelled(found, apart, out)
+    if not complete:
+        sys.exit(1)
+
+
+def _of_questions(made: QuestionSet) -> str:
+    """How many questions a model wrote, what fell where, and what it took."""
+    from assay.report.document import write
+    from assay.report.views import questions
+
+    return write(questions.summary(made), "table", language.current())
+
+
+def _tell_unlabelled(found: Proposal, apart: FinishedExperiment, out: Output) -> None:
+    """Write the lists of queries without labels, print how far they agree, and say what to do next."""
+    from assay.report.document import write
+    from assay.report.views import experiment
+
+    place = apart.save(command=inputs.command_line())
+    if _kind_to_print(out) == "table":
+        heading = say("proposal.unlabelled", n=found.unlabelled, file=found.unlabelled_at)
+        click.echo()
+        click.echo(write(experiment.agreement_alone(apart.findings, heading), "table", language.current()), nl=False)
+    options.note([say("cli.wrote_results", place=place), *apart.next_steps(place)])
 
 
 def _kind_to_print(out: Output) -> str | None:
@@ -154,11 +223,15 @@ def _as_text(found: Proposal, kind: str) -> str:
     return write(proposal.table(found), kind, language.current())
 
 
-def _again() -> str:
-    """The same command line with --yes."""
+def _again(found: Proposal, asked: Proposing) -> str:
+    """The same command line with --yes, and with the most that a model may cost."""
     import shlex
 
-    return shlex.join(["assay", *sys.argv[1:], "--yes"])
+    from assay.report.numbers import upwards
+
+    words = [word for word in sys.argv[1:] if word != "--dry-run"]
+    limit = ["--max-cost", upwards(found.enough)] if found.enough and asked.max_cost is None else []
+    return shlex.join(["assay", *words, *limit, "--yes"])
 
 
 def _application(
@@ -185,7 +258,8 @@ def _application(
     except KeyboardInterrupt:
         click.echo(tell(say("cli.stopped"), language.current()), err=True)
         sys.exit(130)
-    _finish(found, trial, out)
+    if not _finish(found, trial, out):
+        sys.exit(1)
 
 
 def _measures(texts: tuple[str, ...]) -> list[str]:
@@ -195,7 +269,8 @@ def _measures(texts: tuple[str, ...]) -> list[str]:
     return [str(one) for one in split_measures(list(texts))]
 
 
-def _experiment(path: str, trial: RunOptions, out: Output, *, fresh: bool) -> None:
+def _experiment(path: str, trial: RunOptions, out: Output, *, fresh: bool) -> bool:
+    """Run an experiment; return whether everything in it was done."""
     import gc
 
     one_thread()
@@ -213,11 +288,11 @@ def _experiment(path: str, trial: RunOptions, out: Output, *, fresh: bool) -> No
     except KeyboardInterrupt:
         click.echo(tell(say("cli.stopped"), language.current()), err=True)
         sys.exit(130)
-    _finish(found, trial, out)
+    return _finish(found, trial, out)
 
 
-def _finish(found: FinishedExperiment, trial: RunOptions, out: Output) -> None:
-    """Write what was found, print it, and say what to do next."""
+def _finish(found: FinishedExperiment, trial: RunOptions, out: Output) -> bool:
+    """Write what was found, print it, and say what to do next; return whether everything was done."""
     applications.tell_kept(found)
     place = found.save(out.output, command=inputs.command_line())
     _show(found, out, brief=trial.brief)
@@ -227,8 +302,7 @@ def _finish(found: FinishedExperiment, trial: RunOptions, out: Output) -> None:
         result = found.to_result(inputs.command_line())
         write([(found.experiment.name, result)], found.evidence(), out.report)
     options.note([say("cli.wrote_results", place=place), *found.next_steps(place)])
-    if not found.complete:
-        sys.exit(1)
+    return found.complete
 
 
 def one_thread() -> None:

@@ -289,9 +289,16 @@ class Findings(Record):
         return replace(self.conclusion, baseline=self.baseline).choice
 
     @property
+    def simulated(self) -> bool:
+        """Return whether all queries are known items."""
+        return set(self.query_kinds) == {"known_items"}
+
+    @property
     def stamp(self) -> str:
-        """What simulated queries are fit for, where all are; nothing where people or a model made some."""
-        return say("questions.stamp") if set(self.query_kinds) == {"known_items"} else ""
+        """What queries that nobody asked are fit for, where all are of one kind; nothing where people asked some."""
+        stamps = {"known_items": "questions.stamp", "model": "questions.stamp_model"}
+        kind, *others = self.query_kinds or [""]
+        return say(stamps[kind]) if kind in stamps and not others else ""
 
     def edge(self, cost: Literal["latency", "money"]) -> tuple[Row, ...]:
         """Combinations of the front that none of them beats in quality and this cost, the cheapest first."""

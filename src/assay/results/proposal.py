@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -36,7 +37,12 @@ class Proposal(Record):
     those of the folder, or known items made from the documents where `known_items`. Everything is written into
     `output`, from where the paths in the TOML file start; `copied` says that the documents are written there too.
     `kept` says that an experiment was proposed there before and changed since: it is run as it is. `seconds` is a rough
-    estimate of the time for one run, `cost` the money. `digest` is the hash of all documents.
+    estimate of the time for one run. `digest` is the hash of all documents.
+
+    With a `judge`, a language model writes the questions: `calls` of it for about `cost`, in `currency`, and for no
+    more than `most`; both are None where its price is not known. `made` says that `output` has the questions already.
+    `unlabelled` are the folder's queries where it has neither judgments nor gold for them: all combinations search for
+    them, too, and are compared without being scored.
     """
 
     folder: str
@@ -54,11 +60,23 @@ class Proposal(Record):
     seconds: float = 0.0
     cost: float | None = 0.0
     seed: int = 0
+    judge: str = ""
+    calls: int = 0
+    most: float | None = None
+    currency: str = "USD"
+    made: bool = False
+    unlabelled: int = 0
+    unlabelled_at: str = ""
     files: tuple[FoundFile, ...] = ()
     unread: tuple[Unread, ...] = ()
     missing: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     more: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def enough(self) -> float:
+        """Money that very likely suffices for the questions: twice the estimate, no more than the most."""
+        return min(2 * (self.cost or 0.0), math.inf if self.most is None else self.most)
 
     @property
     def experiment(self) -> str:

@@ -31,7 +31,7 @@ def line(found: Findings) -> Verdict:
     failed = len(found.combinations) - len(found.done)
     told = conclusion.line(found.conclusion)
     if found.stamp:
-        told = Verdict(say("axes.stamped", text=told.text), told.tone)
+        told = Verdict(say("axes.stamped" if found.simulated else "axes.stamped_model", text=told.text), told.tone)
     if not found.judged:
         told = Verdict(say("experiment.unjudged", n=len(found.done)))
     elif not found.done or found.conclusion.state == "nothing":
@@ -149,6 +149,13 @@ def refusals(found: Findings) -> Table | None:
         for one in found.refusals
     )  # fmt: skip
     return Table(headers, rows, caption=say("experiment.refusals"), texts=(6,))
+
+
+def agreement_alone(found: Findings, heading: Said) -> list[Block]:
+    """How far combinations agree, and what is to be said about their queries."""
+    blocks: list[Block] = [Lines((heading,))]
+    blocks += [] if (table := agreements(found)) is None else [table]
+    return [*blocks, Lines(found.warnings, listed=True)] if found.warnings else blocks
 
 
 def agreements(found: Findings) -> Table | None:

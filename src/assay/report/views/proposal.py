@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.messages import Said, is_known, say
 from assay.report.blocks import Block, Lines, Verdict
+from assay.report.numbers import upwards
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
@@ -67,13 +68,18 @@ def _troubles(found: Proposal) -> list[Said | str]:
 
 
 def _questions(found: Proposal) -> Said:
-    return say(f"proposal.{'known_items' if found.known_items else 'own_queries'}", n=found.questions)
+    if found.known_items:
+        return say("proposal.known_items", n=found.questions)
+    if found.judge:
+        return say("proposal.model_questions", n=found.questions, model=found.judge.partition(" (")[0])
+    return say("proposal.own_queries", n=found.questions)
 
 
 def _plan(found: Proposal) -> list[Said]:
     steps = [
-        say("proposal.step_questions", questions=_questions(found)),
+        say("proposal.step_questions_made" if found.made else "proposal.step_questions", questions=_questions(found)),
         say("proposal.step_run", n=len(found.combinations), names=list(found.combinations)),
+        *_unlabelled(found),
         say("proposal.step_report", folder=found.output),
     ]
     numbered = [say("proposal.step", number=number, step=step) for number, step in enumerate(steps, 1)]
@@ -83,7 +89,21 @@ def _plan(found: Proposal) -> list[Said]:
     return said
 
 
+def _unlabelled(found: Proposal) -> list[Said]:
+    if not found.unlabelled:
+        return []
+    place = f"{found.output}/unlabelled"
+    return [say("proposal.step_unlabelled", n=found.unlabelled, file=found.unlabelled_at, place=place)]
+
+
 def _price(found: Proposal) -> Said:
     minutes = found.seconds / _MINUTE
     time = say("proposal.minutes", n=round(minutes)) if minutes >= 1.5 else say("proposal.a_minute")  # noqa: PLR2004
-    return say("proposal.price_free" if not found.cost else "proposal.price", time=time, cost=found.cost or 0.0)
+    if not found.calls:
+        return say("proposal.price_free", time=time)
+    if found.cost is None:
+        return say("proposal.price_unknown", time=time, calls=found.calls)
+    if found.most is None:
+        return say("proposal.price_about", time=time, calls=found.calls, cost=found.cost, currency=found.currency)
+    price = {"cost": found.cost, "most": upwards(found.most), "currency": found.currency}
+    return say("proposal.price", time=time, calls=found.calls, **price)

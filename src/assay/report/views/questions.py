@@ -39,6 +39,11 @@ def table(found: QuestionSet) -> list[Block]:
     ]
 
 
+def summary(found: QuestionSet) -> list[Block]:
+    """How many questions there are, at which filters others fell, and what it took."""
+    return [line(found), _counts(found), Lines(tuple(_notes(found)), listed=True)]
+
+
 def page(found: QuestionSet, place: int = 0) -> list[Block]:
     """The same with every stratum and question."""
     del place

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from assay.messages import Said, say, word
 from assay.report.blocks import Block, Lines, Verdict
+from assay.report.numbers import upwards
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def prices(found: QuestionPlan, limit: float | None = None) -> list[Said]:
         return [say("judge.no_price")]
     told = [say("questions.plan_cost", n=found.n, cost=one.cost, currency=one.currency)]
     if most.enough is not None:
-        enough = f"{math.ceil(most.enough * 10_000) / 10_000:.4f}"
+        enough = upwards(most.enough)
         told.append(say("questions.plan_most", attempts=found.attempts, enough=enough, currency=one.currency))
         if limit is not None and most.enough > limit:
             told.append(say("judge.over", limit=limit, currency=one.currency))

@@ -80,6 +80,7 @@ TEXTS = {
     "axes.take": "{question} Take {value}. {why}",
     "axes.no_reranker": "{question} That is not shown. {why}",
     "axes.by_words": "Known items share words with the passage they seek, which favours search by words: before you choose a retriever or a reranker, ask questions of people.",
+    "axes.stamped_model": "{text} (questions by a language model)",
     "axes.stamped": "{text} (simulated known items)",
     "experiment.none": "No combination has a value.",
     "experiment.intervals": "All measures with their intervals",

@@ -80,6 +80,7 @@ TEXTS = {
     "axes.take": "{question}采用 {value}。{why}",
     "axes.no_reranker": "{question}数据没有表明需要。{why}",
     "axes.by_words": "已知条目查询与所找段落用词相同，有利于按词检索：选择检索方法或重排序模型之前，请用真实用户的问题检验。",
+    "axes.stamped_model": "{text}（大模型生成的问题）",
     "axes.stamped": "{text}（模拟的已知条目查询）",
     "experiment.none": "没有任何组合有数值。",
     "experiment.intervals": "所有指标及其置信区间",
