@@ -397,12 +397,22 @@ def test_a_run_that_was_killed_asks_nothing_twice_that_was_answered(tmp_path, mo
     assert process.returncode == 0, told
     twice = [text for text, n in server.asked.items() if n > 1]
     assert set(server.asked) == set(texts)
-    assert len(twice) <= 2 * 2  # two were under way, and two may have been answered without being written yet
+    assert len(twice) <= 2 * 2  # two are under way, and two wait for the place of one that is not written yet
     assert len(first) + sum(n for n in server.asked.values()) - sum(first.values()) - len(twice) == len(texts)
     rows = [
         json.loads(line) for path in (tmp_path / "out" / "samples").iterdir() for line in path.read_text().splitlines()
     ]
     assert [row["answer"] for row in rows] == [answer_to(text)["answer"] for text in texts]
+
+
+def test_no_more_is_asked_than_twice_as_many_as_at_once_before_answers_are_kept():
+    with rag_app() as server:
+        app = WebApplication(server.url, AppSettings(concurrency=2))
+        found = app.ask([Query(f"q{n}", f"question {n}") for n in range(20)])
+        for done in range(1, 21):
+            next(found)
+            time.sleep(0.02)  # the caller is slow, as a disk may be
+            assert sum(server.asked.values()) <= done + 2 * 2
 
 
 def test_a_coroutine_runs_inside_a_running_loop(tmp_path):

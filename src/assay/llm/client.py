@@ -250,9 +250,15 @@ class Client:
         jobs = ((digest({"host": self.host, **call.identity}), call) for call in calls)
         return [reply for _, reply in sorted(self._service.serve(jobs, deadline), key=itemgetter(0))]
 
-    def send(self, jobs: Iterable[tuple[str, Job]], *, deadline: float | None = None) -> Iterator[tuple[int, Reply]]:
-        """Send jobs with their keys; gives (number, reply) as the replies come, exactly one for each."""
-        return self._service.serve(jobs, deadline)
+    def send(
+        self, jobs: Iterable[tuple[str, Job]], *, deadline: float | None = None, ahead: int | None = None
+    ) -> Iterator[tuple[int, Reply]]:
+        """Send jobs with their keys; gives (number, reply) as the replies come, exactly one for each.
+
+        With `ahead`, no more than so many are sent before the caller has done with their replies: what it keeps of them
+        is what a kill leaves.
+        """
+        return self._service.serve(jobs, deadline, ahead=ahead)
 
     def price_of(self, reply: Reply) -> float | None:
         """Money that the tokens of a reply cost, also when it came from the cache; None when that is not known."""

@@ -110,16 +110,17 @@ class Service:
         return {} if self.settings.cache is None else self.settings.cache.get_many(keys)
 
     def serve(
-        self, jobs: Iterable[tuple[str, Job]], deadline: float | None, *, keep: bool = True
+        self, jobs: Iterable[tuple[str, Job]], deadline: float | None, *, keep: bool = True, ahead: int | None = None
     ) -> Iterator[tuple[int, Reply]]:
         """Give the replies to jobs with their keys, numbered, as they come."""
+        most = _AHEAD if ahead is None else ahead - 1
         batch = Batch()
         basket = ReplyQueue(batch)
         end = None if deadline is None else time.monotonic() + deadline
         link: Link | None = None
         number = waiting = 0
         try:
-            for chunk in chunks(jobs):
+            for chunk in chunks(jobs) if ahead is None else ([job] for job in jobs):
                 found = self.look_up([key for key, _ in chunk]) if keep else {}
                 new: list[Item] = []
                 for key, job in chunk:
@@ -133,7 +134,7 @@ class Service:
                     link = link or self._link_for(batch, end)
                     _submit(link, batch, new, keep=keep)
                     waiting += len(new)
-                while waiting > _AHEAD:
+                while waiting > most:
                     some = basket.take()
                     waiting -= len(some)
                     yield from some

@@ -92,7 +92,8 @@ class WebApplication:
         told = self._settings
         client = self._address.client(timeout=told.timeout, concurrency=told.concurrency, backoff=told.backoff)
         with client:
-            for number, reply in client.send((str(n), self._call(query)) for n, query in enumerate(queries)):
+            calls = ((str(n), self._call(query)) for n, query in enumerate(queries))
+            for number, reply in client.send(calls, ahead=2 * told.concurrency):
                 yield number, self._outcome(reply)
 
     def _call(self, query: Query) -> WebCall:
