@@ -29,6 +29,8 @@ from assay.stats.sampling import inclusion_probabilities, pareto_order, sampling
 
 MEASURES = ("P@10", "AP", "ndcg", "ndcg@10")
 SHARES = (0.05, 0.1, 0.2, 0.4)
+GRID = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of judgments needed
+BIAS, RIGHT = 0.005, 0.95  # what is good enough
 
 
 class Collection:
@@ -141,6 +143,23 @@ def line(name: str, share: float, data: Collection, means: np.ndarray, errors: n
     print(" | ".join(cells), flush=True)
 
 
+def needed(data: Collection, samples: int) -> None:
+    """Print the least share of the judgments from which on a method is good enough, for each measure."""
+    truth, each = data.truth.mean(axis=2), sum(data.sizes) / len(data.sizes)
+    for method in ("depth", "move-to-front", "bandit", "sample"):
+        good = np.empty((len(GRID), 2, len(MEASURES)), dtype=bool)
+        for place, share in enumerate(GRID):
+            means = sampled(data, share, samples)[0] if method == "sample" else chosen(data, method, share)[None]
+            good[place] = np.abs(means.mean(axis=0) - truth).max(axis=0) < BIAS, np.array(ordered(means, data)) >= RIGHT
+        from_there_on = np.flip(np.logical_and.accumulate(np.flip(good, axis=0)), axis=0)
+        for what, enough in zip(("values", "order"), from_there_on.transpose(1, 2, 0), strict=True):
+            cells = (
+                f"{label}: {GRID[int(np.argmax(one))]:.0%} ({GRID[int(np.argmax(one))] * each:.0f})"
+                if one.any() else f"{label}: over {GRID[-1]:.0%}" for label, one in zip(MEASURES, enough, strict=True)
+            )  # fmt: skip
+            print(f"{method:14} needs for good {what:6} | " + " | ".join(cells), flush=True)
+
+
 def left_out(folder: Path, depth: int, share: float, samples: int) -> None:
     """Print what happens to each run when the others make the pool: against the pool's truth, and against all."""
     names = list(Collection(folder, depth).runs)
@@ -215,6 +234,7 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=1000)
     parser.add_argument("--shares", type=float, nargs="*", default=SHARES)
     parser.add_argument("--left-out", type=int, default=0, metavar="SAMPLES")
+    parser.add_argument("--needed", type=int, default=0, metavar="SAMPLES")
     parser.add_argument("--looks", type=int, default=0, metavar="SAMPLES")
     asked = parser.parse_args()
     if asked.made is None and asked.folder is None:
@@ -236,6 +256,8 @@ def report(asked: argparse.Namespace) -> None:
         for method in ("depth", "move-to-front", "bandit"):
             line(method, share, data, chosen(data, method, share))
         line("sample", share, data, *sampled(data, share, asked.samples))
+    if asked.needed:
+        needed(data, asked.needed)
     if asked.looks:
         looks(data, [0.05, 0.1, 0.15, 0.2, 0.3], asked.looks)
     if asked.left_out:
