@@ -33,6 +33,8 @@ def test_the_archive_has_a_file_of_every_part():
     assert {part for name in NAMES for part in raw(name) if part in all_parts()} >= {
         "ab_plan", "ab_test", "answers", "bench", "calibration", "check", "comparison", "comparison_plan", "cost", "diagnoses", "experiment",
         "explanation", "gates", "judging", "judging_plan", "reranker", "roi", "sweep", "validation",
+        "click_judgments", "interleaved_lists", "interleaving", "log_metrics", "log_sample", "panel", "pool",
+        "preferences", "proposal", "questions", "questions_plan", "replay", "sampled_scores", "set", "set_split", "slices",
     }  # fmt: skip
     assert {raw(name)["schema"] for name in NAMES} == {2}
 
