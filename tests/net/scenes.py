@@ -391,6 +391,19 @@ SCENES = (
         set
         set questions nothing.jsonl
     """, needs="charts"),
+    scene("pool", making.tea, """
+        set pool bm25.run ngrams.run --depth 3 --budget 8 --lang {lang}
+        set pool bm25.run ngrams.run --depth 5 --method sample --budget 100 --format json
+        set pool bm25.run ngrams.run --method decide --between bm25,ngrams -m ndcg@5 --budget 6 --lang {lang}
+        set pool bm25.run ngrams.run --judgments judgments.qrels --method bandit --budget 5 --format csv
+        set pool bm25.run nothing.run
+    """),
+    scene("run-app", making.functions, """
+        run judgments.qrels --app net_functions:ask --queries queries.jsonl --dry-run --lang {lang}
+        run judgments.qrels --app net_functions:ask --queries queries.jsonl --limit 12 -m ndcg@5,faithfulness -o app --lang {lang}
+        answers --app net_functions:ask --queries queries.jsonl -m faithfulness --method words --format csv
+        run judgments.qrels --app net_functions:nothing --queries queries.jsonl
+    """, timed=True, needs="rjieba bm25s"),
     scene("money", making.odd_runs, f"""
         cost --lang {{lang}}
         cost --method cross-encoder,price=0.025,tokens=800 --method listwise,model=qwen-plus,tokens=1000,output_tokens=200 --reference --lang {{lang}}
