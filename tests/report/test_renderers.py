@@ -111,3 +111,18 @@ def test_hostile_text_is_harmless_in_every_format():
 
 def test_an_empty_part_leaves_no_gap():
     assert write([Lines(()), Heading("a"), Lines(("b",))], "table") == "a\n=\n\nb\n"
+
+
+def test_a_table_wider_than_the_terminal_goes_on_below_with_the_names_again():
+    from assay.report.renderers.terminal import table
+    from assay.report.tables import Table
+
+    wide = Table(
+        ("system", "ndcg", "recall", "P95"), (("one", "0.5000", "0.2500", "1.0"), ("二", "0.1", "0.2", "30.0"))
+    )
+    assert table(wide, 100) == table(wide)
+    parts = table(wide, 22).rstrip("\n").split("\n\n")
+    assert [part.splitlines()[0].split() for part in parts] == [["system", "ndcg", "recall"], ["system", "P95"]]
+    assert parts[1].splitlines()[3].split() == ["二", "30.0"]
+    assert all(len(line) <= 22 for line in table(wide, 22).splitlines())
+    assert len(table(wide, 5).rstrip("\n").split("\n\n")) == 3, "one column at least is beside the names"

@@ -89,7 +89,7 @@ def look_into(place: Path, tell: Callable[[str, int, int], object]) -> Contents:
     files, unread = _identify(place, {*texts})
     roles = _roles(place, files)
     collections = [(path, _read_whole(path)) for path in _tables(place, files)]
-    read, lost = _read_texts(texts, tell)
+    read, lost = _read_texts(place, texts, tell)
     collections += [(root, _below(root, read)) for root in _roots(place, read)]
     if not any(found for _, found in collections):
         raise _nothing(place, (*unread, *lost))
@@ -120,7 +120,7 @@ def _identify(place: Path, texts: set[Path]) -> tuple[tuple[FoundFile, ...], tup
             seen = check_files([path])
             files.append(FoundFile(name, kind, seen.files[0].holds if seen.files else ""))
         except AssayError as error:
-            unread.append(Unread(name, error.message))
+            unread.append(Unread(name, error.message.removeprefix(f"{path}: ")))
     if (place / "qrels").is_dir():  # BEIR
         files.append(FoundFile("qrels", "judgments"))
     return tuple(files), tuple(unread)
@@ -141,7 +141,7 @@ def _tables(place: Path, files: Iterable[FoundFile]) -> list[Path]:
 
 
 def _read_texts(
-    texts: list[Path], tell: Callable[[str, int, int], object]
+    place: Path, texts: list[Path], tell: Callable[[str, int, int], object]
 ) -> tuple[dict[Path, str], tuple[Unread, ...]]:
     """Read every file that is a document; one that cannot be read is set aside with the reason."""
     read: dict[Path, str] = {}
@@ -152,7 +152,7 @@ def _read_texts(
         try:
             read[path] = text_in(path)
         except AssayError as error:
-            lost.append(Unread(path.name, error.message))
+            lost.append(Unread(path.relative_to(place).as_posix(), error.message.removeprefix(f"{path}: ")))
         if number % 100 == 0:
             tell(say("proposal.looking"), number, len(texts))
     return read, tuple(lost)

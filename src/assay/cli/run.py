@@ -174,8 +174,8 @@ def _carry_out(found: Proposal, asked: Proposing, trial: RunOptions, out: Output
     how = asked.asking(max_cost=asked.max_cost if writes else None, dry=False)
     with progress.stages() as show, asking.only_client(writes, how) as client:
         experiment, made = carry_out(found, show, judge=client)
-    if made is not None and not made.simulated and _kind_to_print(out) == "table":
-        click.echo(_of_questions(made))
+    if made is not None and _kind_to_print(out) == "table":
+        _tell_questions(made)
     report = out.report or str(Path(found.output) / "report.html")
     complete = _experiment(str(experiment), trial, replace(out, output=found.output, report=report), fresh=False)
     with progress.stages() as show:
@@ -186,12 +186,15 @@ def _carry_out(found: Proposal, asked: Proposing, trial: RunOptions, out: Output
         sys.exit(1)
 
 
-def _of_questions(made: QuestionSet) -> str:
-    """How many questions a model wrote, what fell where, and what it took."""
+def _tell_questions(made: QuestionSet) -> None:
+    """Of a model, how many questions it wrote, what fell where, and what it took; of known items, what is amiss."""
     from assay.report.document import write
     from assay.report.views import questions
 
-    return write(questions.summary(made), "table", language.current())
+    if made.simulated:
+        options.note(made.warnings)
+    else:
+        click.echo(write(questions.summary(made), "table", language.current()))
 
 
 def _tell_unlabelled(found: Proposal, apart: FinishedExperiment, out: Output) -> None:

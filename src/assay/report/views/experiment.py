@@ -54,7 +54,8 @@ def table(found: Findings, *, brief: bool = False) -> list[Block]:
         blocks += [] if (built := indexes(found)) is None else [built]
     if (alike := agreements(found)) is not None:
         blocks.append(alike)
-    warned = tuple(dict.fromkeys((*found.warnings, *warn_of_edges(_means(found)))))
+    told = {getattr(text, "key", "") for text in found.warnings}
+    warned = (*found.warnings, *(text for text in warn_of_edges(_means(found)) if text.key not in told))
     return [*blocks, Lines(warned, listed=True)] if warned else blocks
 
 
