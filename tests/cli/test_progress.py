@@ -120,3 +120,20 @@ def test_a_load_tells_how_many_of_its_calls_are_done(clock, capsys):
         "load 1/3, 50 candidates, 4 threads: 25/100 calls",
         "load 2/3: 11/60 s, 1 call",
     ]
+
+
+@pytest.mark.parametrize("stage", ["reading documents", "读取文档" * 12], ids=["short", "long"])
+def test_a_bar_is_no_longer_than_the_terminal_and_what_has_no_number_has_no_bar(clock, capsys, monkeypatch, stage):
+    from assay.report.wrapping import width
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    with progress.stages() as show:
+        clock[0] += 1
+        show(stage, 0, 0)
+        clock[0] += 1
+        show(stage, 5, 10)
+    first, second, wiped, _ = capsys.readouterr().err.lstrip("\r").split("\r")
+    assert {width(line) for line in (first, second, wiped)} == {59}
+    assert "0/0" not in first and "[" not in first
+    assert wiped == " " * 59

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -40,16 +41,31 @@ class Display:
         self.shown = now
         named = tell(stage, self.lang)
         if not self.live:
-            click.echo(tell(say("progress.line", stage=named, count=count, more=more), self.lang), err=True)
+            line = say("progress.line", stage=named, count=count, more=more)
+            click.echo(tell(line, self.lang) if count else named, err=True)
             return
         filled = int(_CELLS * min(max(share, 0.0), 1.0))
-        line = f"{named} [{'#' * filled}{'.' * (_CELLS - filled)}] {count}{more}"
-        click.echo(f"\r{line[:_WIDTH]:<{_WIDTH}}", err=True, nl=False)
+        bar = f" [{'#' * filled}{'.' * (_CELLS - filled)}] {count}" if count else " ..."
+        click.echo("\r" + _fill(f"{named}{bar}{more}", self._room()), err=True, nl=False)
 
     def clear(self) -> None:
         """Wipe the bar."""
         if self.live and not options.is_quiet():
-            click.echo("\r" + " " * _WIDTH + "\r", err=True, nl=False)
+            click.echo("\r" + " " * self._room() + "\r", err=True, nl=False)
+
+    @staticmethod
+    def _room() -> int:
+        """Columns of the line: a longer one would go on in the next, where it is not wiped."""
+        return min(_WIDTH, get_terminal_size().columns - 1)
+
+
+def _fill(text: str, room: int) -> str:
+    """A text in exactly so many columns: cut, or with blanks behind it."""
+    from assay.report.wrapping import width
+
+    while width(text) > room:
+        text = text[:-1]
+    return text + " " * (room - width(text))
 
 
 @contextmanager
@@ -61,7 +77,7 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
     display = Display()
 
     def show(stage: str, done: int, total: int) -> None:
-        display.show(stage, done / max(total, 1), f"{done:,}/{total:,}")
+        display.show(stage, done / max(total, 1), f"{done:,}/{total:,}" if total else "")
 
     try:
         yield show
