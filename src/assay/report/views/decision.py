@@ -12,6 +12,7 @@ from assay.report.intervals import between
 from assay.report.numbers import number, pvalue
 from assay.report.views import answers, comparison, conclusion
 from assay.report.views.queries import subject_of
+from assay.report.views.scores import name_measure
 from assay.report.views.spread import failed_answers, spread
 from assay.results.answers import AnswerDetails, by_stage
 from assay.results.experiment import Findings
@@ -96,7 +97,8 @@ def _of_means(group: Group, told: Verdict) -> Decision:
     """Decide about systems that were not compared: what the best has."""
     best, label = group.best, group.primary
     mean = group.means.get(best.name, {}).get(label)
-    name = say("decision.figure_mean", measure=label, system=best.name, n=best.counts[label].queries)
+    key = "decision.figure_mean_of_answers" if group.of_answers else "decision.figure_mean"
+    name = say(key, measure=name_measure(best, label), system=best.name, n=best.counts[label].queries)
     figure = Figure(name, number(best[label]), "" if mean is None else between(mean))
     return Decision(told.text, told.tone, figure=figure, chart=_picture(group), steps=_steps(group)[:_STEPS])
 
@@ -118,7 +120,8 @@ def _steps(group: Group) -> tuple[Step, ...]:
     steps += [step for one in mine for step in _of_diagnosis(one)]
     details = [part for one in group.results for part in one.every(AnswerDetails)]
     stages = by_stage([sample for part in details for sample in part.samples])
-    steps += [Step(text, "answers") for text in answers.advice(stages)]
+    for stage, ids in stages.items():
+        steps += [Step(text, page_address("answers", failure=stage)) for text in answers.advice({stage: ids})]
     return tuple({step.text: step for step in steps}.values())
 
 

@@ -162,7 +162,7 @@ def _lists(
     judgments = found.evidence.judgments
     if group is None or judgments is None or not any(group.lists.values()):
         return {}, 0
-    depth = max(1, min(_DEPTH, _ENTRIES // max(1, len(queries) * len(group.systems))))
+    depth = max(1, min(_DEPTH, _ENTRIES // max(1, min(_LISTED, len(queries)) * len(group.systems))))
     grades = judgments.by_query
     ranked = [group.lists.get(scores.name, {}) for scores in group.systems]
     made = {}

@@ -27,6 +27,12 @@ def name_method(method: str) -> str:
     return say(f"method.{method}") if method in _METHODS else method
 
 
+def name_measure(scores: Scores, label: str) -> str:
+    """A measure with the method that judged the answers, where one did."""
+    method = scores.about(label).method
+    return say("measure.by_methods", label=label, methods=[name_method(method)]) if method else label
+
+
 def means(systems: Sequence[Scores], *, exact: bool = False, upright: bool = False) -> Table:
     """One row per system, or per measure when there are many (never, if `upright`)."""
     labels: tuple[str, ...] = systems[0].labels

@@ -10,7 +10,7 @@ from assay.report.blocks import Block, Cast, Facts, Figure, Finding, Fold, Lines
 from assay.report.intervals import between, describe_interval
 from assay.report.numbers import number, pvalue
 from assay.report.views import comparison, conclusion, decision, diagnosis, experiment
-from assay.report.views.scores import name_method, stamp, unevenness
+from assay.report.views.scores import name_measure, stamp, unevenness
 from assay.results.experiment import Findings
 
 if TYPE_CHECKING:
@@ -87,14 +87,8 @@ def _verdict(group: Group) -> Verdict:
     if group.comparison is not None:
         return comparison.line(group.comparison, group.primary)
     if len(group.systems) > 1:
-        return conclusion.line(replace(group.conclusion, measure=_title(group.systems[0], group.primary)))
+        return conclusion.line(replace(group.conclusion, measure=name_measure(group.systems[0], group.primary)))
     return _single_verdict(group)
-
-
-def _title(scores: Scores, label: str) -> str:
-    """A measure with the method that judged the answers, where one did."""
-    method = scores.about(label).method
-    return say("measure.by_methods", label=label, methods=[name_method(method)]) if method else label
 
 
 def _single_verdict(group: Group) -> Verdict:
@@ -110,7 +104,7 @@ def _single_verdict(group: Group) -> Verdict:
 
 def _sentence(group: Group, key: str, **values: Any) -> Said:
     """A sentence about the one system, which has answers or queries."""
-    named = {"system": group.systems[0].name, "measure": _title(group.systems[0], group.primary)}
+    named = {"system": group.systems[0].name, "measure": name_measure(group.systems[0], group.primary)}
     return say(f"{key}_of_answers" if group.of_answers else key, **named, **values)
 
 
@@ -146,21 +140,21 @@ def _facts(group: Group, *, alone: bool) -> Facts:
         (say("fact.protocol"), str(first.protocol), first.protocol.what_it_is),
         *([(say("fact.date"), say("text.list", parts=days), "")] if days else []),
     ]
-    if alone:
-        return Facts(tuple(items))
     if group.comparison is not None:
         contrast = group.comparison.leading_contrast(group.primary)
         mean = group.comparison.mean(contrast.system, group.primary)
         name = say("fact.mean", measure=group.primary, system=contrast.system)
         items.append((name, number(mean.estimate), between(mean)))
+        if alone:
+            return Facts(tuple(items))
         change = contrast.difference
         more = say("fact.p", p=pvalue(contrast.adjusted), interval=between(change, signed=True))
         against = say("fact.difference", baseline=group.comparison.baseline)
         items.append((against, number(change.estimate, signed=True), more))
-    else:
+    elif not alone:
         best = group.best
         known = group.means[best.name].get(group.primary)
-        title = _title(best, group.primary)
+        title = name_measure(best, group.primary)
         title = say("fact.mean", measure=title, system=best.name) if len(group.systems) > 1 else title
         items.append((title, number(best[group.primary]), "" if known is None else between(known)))
     return Facts(tuple(items))

@@ -264,6 +264,7 @@ TEXTS = {
     "decision.none_better": "No system is shown to be better than {baseline} on {measure}.",
     "ab.figure": "{measure}, {treatment} against {control}",
     "decision.figure": "{measure}, {system} against {baseline}, {n:,} {n:query|queries}",
+    "decision.figure_mean_of_answers": "{measure}, {system}, {n:,} {n:answer|answers}",
     "decision.figure_mean": "{measure}, {system}, {n:,} {n:query|queries}",
     "decision.more_queries": "Judge more queries: with these {n:,}, only a true difference of {detectable:.4f} or more would be detected 80% of the time (assay compare --plan says how many it takes).",
     "decision.read_lost": "Read the {n:,} {n:query|queries} on which {system} lost against {baseline}.",

@@ -20,6 +20,14 @@ function show() {
   document.getElementById("tip").hidden = true;
 }
 
+// Paper has no clicks: what is folded is printed open, and folded again after that.
+let folded = [];
+window.addEventListener("beforeprint", () => {
+  folded = Array.from(document.querySelectorAll("details.fold:not([open])"));
+  folded.forEach((one) => { one.open = true; });
+});
+window.addEventListener("afterprint", () => { folded.forEach((one) => { one.open = false; }); });
+
 startTheme();
 startTables();
 document.querySelectorAll("figure.chart").forEach(Picture);

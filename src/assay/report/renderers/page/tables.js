@@ -19,10 +19,9 @@ function cellOf(given, isText, head) {
 }
 
 function readCell(cell) {
-  const mark = cell.querySelector("sup"), role = cell.querySelector(".role");
+  const mark = cell.querySelector("sup");
   const whole = cell.textContent;
-  const end = whole.length - (mark ? mark.textContent.length + 1 : 0) - (role ? role.textContent.length : 0);
-  return whole.slice(0, end);
+  return mark ? whole.slice(0, whole.length - mark.textContent.length - 1) : whole;
 }
 
 function sortKey(text) {
