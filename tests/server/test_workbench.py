@@ -109,6 +109,20 @@ def test_every_page_is_there_in_both_languages_without_anything_inline(visitor, 
         assert not re.search(r"(?<!/)\bworkbench\.[a-z]", found.text), "a text without its words"
 
 
+def test_a_result_has_the_pages_of_its_report_at_addresses_of_their_own(visitor):
+    first = visitor.get(f"/result/{OLD}").text
+    listed = re.findall(rf'href="/result/{OLD}\?page=(\w+)"', first)
+    assert {"summary", "systems", "queries", "origin"} <= set(listed)
+    assert (
+        f"{scores_in(visitor.folder / 'old-0.json')['ndcg@10']:.4f}"
+        in visitor.get(f"/result/{OLD}", page="systems").text
+    )
+    for page in dict.fromkeys(listed):
+        text = visitor.get(f"/result/{OLD}", page=page).text
+        assert set(re.findall(r'href="(#[^"]*)"', text)) == {"#content"}, "no place that only the report has"
+        assert not re.search(r"<style|<script(?! src)|\sstyle=|\son[a-z]+=", text)
+
+
 def test_the_difference_counts_and_filters_queries(visitor):
     page = visitor.get("/compare", r=[OLD, NEW], m="ndcg@10").text
     old, new = (scores_in(visitor.folder / name) for name in ("old-0.json", "new-1.json"))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from assay.analysis.evidence import find_evidence
+from markupsafe import Markup
+
+from assay.analysis.evidence import find_evidence, load
 from assay.analysis.history import describe_result
+from assay.analysis.report_data import report_data
 from assay.analysis.result_difference import (
     SIGNS,
     QueryFilter,
@@ -19,9 +24,12 @@ from assay.analysis.result_difference import (
 )
 from assay.errors import AssayError, NotComparable, UnknownName, UsageError
 from assay.messages import ends, say
+from assay.report.blocks import Drilldown, Lines, Section
 from assay.report.design.colours import assign_colours
 from assay.report.numbers import number
-from assay.report.views.result import line
+from assay.report.renderers.html import fragment
+from assay.report.renderers.plain import find_cast
+from assay.report.views.result import line, pages
 from assay.report.writing import render_report
 from assay.server.workbench.history import name_parts
 from assay.server.workbench.rendering import send_file, show
@@ -33,13 +41,14 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from assay.analysis.result_difference import Difference, System
-    from assay.data.record import Record
-    from assay.results.result import Result
     from assay.server.workbench.desk import Desk
     from assay.server.workbench.visits import Visit
 
 _SHOWN = 200  # queries on one page
 _STATE = ("base", "other", "m", "sign", "attr", "value", "zero", "q")
+_DATA = re.compile(r'<script type="application/json".*?</script>', re.DOTALL)  # `<` is escaped in data
+_PLACE = re.compile(r'href="#([a-z_]+)(?:&amp;[^"]*)?"')
+_QUERY = re.compile(r'<a href="#query=[^"]*">(.*?)</a>', re.DOTALL)
 _ZEROS = ("baseline", "other", "both")
 
 
@@ -54,31 +63,34 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def show_result(desk: Desk, visit: Visit) -> Response:
-    """One result: what came out, its systems, where it is from."""
-    loaded = desk.space.result(visit.key())
+    """One page of the report of a result, each at its own address."""
     file = desk.space.find(visit.key(), "result")
-    entry = describe_result(loaded.result, file.key, file.name)
+    result = desk.space.result(visit.key()).result
+    entry = describe_result(result, file.key, file.name)
+    sections = desk.space.read(file, _read_pages)
+    section = next((one for one in sections if one.key == visit.asked("page")), sections[0])
+    text = fragment([section], visit.lang, find_cast(sections))
     return show(
-        visit, "result", entry=entry, what=name_parts(entry, visit.lang), origin=loaded.result.origin,
-        findings=[line(record) for record in _records(loaded.result)], systems=_means(loaded.result),
-        warnings=loaded.result.warnings,
+        visit, "result", entry=entry, what=name_parts(entry, visit.lang), section=section, sections=sections,
+        text=Markup(_link(text, file.key, [one.key for one in sections], several=len(result.systems) > 1)),  # noqa: S704
     )  # fmt: skip
 
 
-def _records(result: Result) -> list[Record]:
-    listed = [one if isinstance(one, tuple) else (one,) for one in result.parts.values()]
-    return [record for records in listed for record in records]
+def _read_pages(place: str) -> list[Section]:
+    """The pages of a report, but for the lists of queries, which have a page of their own here."""
+    loaded = load(place)
+    made = pages(report_data([loaded.result], find_evidence([loaded])))
+    kept = [replace(one, blocks=tuple(b for b in one.blocks if not isinstance(b, Drilldown))) for one in made]
+    return [one for one in kept if one.blocks] or [Section("summary", say("page.summary"), (Lines(()),))]
 
 
-def _means(result: Result) -> dict[str, object]:
-    """Means of all systems as a table: a row for each measure that one has."""
-    labels = list(dict.fromkeys(label for scores in result.systems for label in scores.main_labels))
-    means = [scores.mean() for scores in result.systems]
-    return {
-        "names": [scores.name for scores in result.systems],
-        "colours": assign_colours([scores.name for scores in result.systems]),
-        "rows": [(label, [number(mean.get(label)) for mean in means]) for label in labels],
-    }
+def _link(text: str, key: str, pages: list[str], *, several: bool) -> str:
+    """A part of a report whose places are pages of the workbench; data for the report's own script is left out."""
+    text = _DATA.sub("", text)
+    text = _PLACE.sub(lambda at: f'href="/result/{key}?page={at[1]}"' if at[1] in pages else at[0], text)
+    if several:
+        return text.replace('href="#query=', f'href="/compare/query?r={key}&amp;query=')
+    return _QUERY.sub(r"\1", text)
 
 
 def send_report(desk: Desk, visit: Visit) -> Response:

@@ -99,8 +99,6 @@ TEXTS = {
     "workbench.alpha_units": "{n} {n:item|items} with two labels or more",
     "workbench.download_report": "Download the report",
     "workbench.compare_systems": "Compare its systems",
-    "workbench.means": "Means of the main measures",
-    "workbench.made_by": "made by",
     "workbench.difference": "Difference",
     "workbench.baseline": "baseline",
     "workbench.other": "compared with it",

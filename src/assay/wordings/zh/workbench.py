@@ -99,8 +99,6 @@ TEXTS = {
     "workbench.alpha_units": "{n} 项有两条以上标注",
     "workbench.download_report": "下载报告",
     "workbench.compare_systems": "比较其中的系统",
-    "workbench.means": "主要指标的均值",
-    "workbench.made_by": "生成工具",
     "workbench.difference": "差异",
     "workbench.baseline": "基线",
     "workbench.other": "与之比较",
