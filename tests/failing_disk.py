@@ -85,6 +85,7 @@ ASKING = ["--judge", "m", "--url", "URL", "--cache", "c.sqlite"]
 # comparison and an A/B test.
 COMMANDS = {
     "evaluate": (["evaluate", "q", "a.run", "-m", "map", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "evaluate to a folder": (["evaluate", "q", "a.run", "-m", "map", "--parts", "2", "-o", "scores/"], ["scores/assay-result.json"]),
     "answers": (["answers", "s.jsonl", "--method", "words", *RESULT, "--per-sample", "each.jsonl", *PAGE], ["out.json", "each.jsonl", "out.html"]),
     "answers with a judge": (["answers", "s.jsonl", "--method", "llm", *ASKING, *RESULT], ["out.json"]),
     "diagnose": (["diagnose", "q", "a.run", *RESULT, *PAGE], ["out.json", "out.html"]),
@@ -120,7 +121,11 @@ COMMANDS = {
     "convert": (["convert", "run", "a.run", "out.csv"], ["out.csv"]),
 }  # fmt: skip
 
-FRESH = {"made/experiment.toml", "made/result.json"}  # in a folder that must not be there before
+FRESH = {
+    "made/experiment.toml",
+    "made/result.json",
+    "scores/assay-result.json",
+}  # in a folder that must not be there before
 
 
 class Disk:

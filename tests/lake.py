@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -99,6 +99,58 @@ def faulty_rows(rng: random.Random, cases: int) -> tuple[pl.DataFrame, pl.DataFr
         pl.DataFrame(listed, schema={**ids, "score": pl.Float64, "rank": pl.Int64}, orient="row").sort(
             "query_id", "doc_id"),
     )  # fmt: skip
+
+
+_WORDS = [
+    "tea",
+    "is",
+    "grown",
+    "in",
+    "Assam",
+    "and",
+    "Darjeeling",
+    "since",
+    "1840",
+    "the",
+    "leaves",
+    "are",
+    "steamed",
+    "not",
+    "fermented",
+    "until",
+    "42",
+    "days",
+    "rain",
+    "falls",
+    "heavily",
+    "茶叶",
+    "在",
+    "雨季",
+    "之后",
+    "采摘",
+]
+
+
+def random_samples(rng: random.Random, count: int) -> list[dict[str, Any]]:
+    """Answers of two systems to the same questions: refusals, empty ones, some without contexts, some in a talk."""
+
+    def text(n: int) -> str:
+        return " ".join(rng.choice(_WORDS) for _ in range(n)).capitalize() + "."
+
+    rows, history = [], []
+    for number in range(count):
+        question = text(5).replace(".", "?")
+        reference = text(4)
+        history = [*history, *([rows[-1]["question"]] if rows else [])] if number % 4 else []
+        for system in ("old", "new"):
+            answers = [f"{text(8)} {text(6)} [1]", "", "I do not know.", text(3), reference]
+            rows.append({
+                "id": f"s{number}", "system": system, "question": question, "answer": rng.choice(answers),
+                "contexts": [text(20) for _ in range(rng.randint(0, 3))], "reference": reference,
+                "history": [{"role": "user", "content": one} for one in history], "area": f"t{number % 7}",
+            })  # fmt: skip
+    rng.shuffle(rows)
+    return rows
 
 
 def judged_rows(judgments: Judgments) -> pl.DataFrame:

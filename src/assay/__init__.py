@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.analysis.answer_tables import answer_tables
     from assay.analysis.answers import Answers, answer_systems, answers
     from assay.analysis.applications import ask_application, run_application
     from assay.analysis.bench import bench
@@ -122,6 +123,7 @@ _HOMES = {
     "describe_environment": "assay.analysis.environment",
     "Answers": "assay.analysis.answers",
     "answer_systems": "assay.analysis.answers",
+    "answer_tables": "assay.analysis.answer_tables",
     "answers": "assay.analysis.answers",
     "bench": "assay.analysis.bench",
     "Comparison": "assay.results.comparison",
@@ -237,6 +239,7 @@ __all__ = [
     "ab_history",
     "ab_test",
     "answer_systems",
+    "answer_tables",
     "answers",
     "ask_application",
     "ask_preferences",

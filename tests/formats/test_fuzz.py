@@ -330,6 +330,18 @@ CORPUS = [{"_id": "d1", "title": "Tea", "text": "Tea is hot."}, {"_id": "d2", "t
 ASKED = [{"_id": "q1", "text": "what is tea", "metadata": {"category": "fact"}}]
 
 
+def engine_check(place):
+    return assay.check({"q1": {"d1": 1}}, [str(place)], engine="local")
+
+
+def engine_evaluate(place):
+    return assay.evaluate({"q1": {"d1": 1}}, str(place), "map", engine="local")
+
+
+def engine_answers(place):
+    return assay.answer_tables(str(place), ["exact_match"], engine="local")
+
+
 def score_folder(place):
     """Read a folder of scores, one of whose files is the given one; a part has the hash of the manifest."""
     folder = Path(place).parent / "scores"
@@ -489,6 +501,9 @@ READERS = {
     "run.json": (b'{"q1": {"d1": 2.5, "d2": 1}, "q2": ["d3", "d4"]}', [evaluate, assay.read_judgments, check]),
     "rows.json": (b"[" + jsonl(ROWS[:3]).strip().replace(b"\n", b",") + b"]", [evaluate]),
     "run.parquet": (parquet(ROWS, compression="uncompressed"), [evaluate]),
+    "lake-run.parquet": (parquet(ROWS, compression="uncompressed"), [engine_check, engine_evaluate]),
+    "lake-samples.jsonl": (jsonl([{"id": "1", "answer": "In 1889.", "reference": ["In 1889."]}, {"id": "2", "answer": None}]), [engine_answers]),
+    "lake-samples.parquet": (parquet([{"id": "1", "answer": "In 1889.", "reference": ["In 1889."]}], compression="uncompressed"), [engine_answers]),
     "zstd.parquet": (parquet(GRADES), [assay.read_judgments]),
     "records.jsonl": (jsonl(RECORDS), [assay.read_records]),
     "lists.json": (b'{"a": [3, 1, 2, 0], "b": [1, 0, 2, 0]}', [assay.read_records]),

@@ -13,6 +13,7 @@ import random
 import sys
 from hashlib import sha256
 from pathlib import Path
+from uuid import uuid4
 
 import polars as pl
 
@@ -21,11 +22,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from typing import TYPE_CHECKING
 
 import assay
+from assay.analysis.answer_tables import answer_tables
 from assay.analysis.check_tables import check_tables
 from assay.analysis.evaluate_tables import evaluate_tables
 from assay.demo import collection as bundle
 from assay.engines.local import LocalEngine
-from lake import MEASURES, RULES, SUBTOPICS, faulty_rows, random_rows, rows_of_run, scatter
+from assay.errors import AssayError
+from lake import MEASURES, RULES, SUBTOPICS, faulty_rows, random_rows, random_samples, rows_of_run, scatter
 
 if TYPE_CHECKING:
     from assay.engines.engine import Engine
@@ -38,7 +41,7 @@ SHORT = {  # of all cases, those that run unless ASSAY_STRESS is set
                 "dedupe", "trec9", "subtopics_joined"),
     "connect": ("demo", "random1", "random3_joined", "fold_map", "subtopics"),
 }  # fmt: skip
-CHECKS = ("check_0", "check_1000000")
+OTHERS = ("check_0", "check_1000000", "answers_words", "answers_lines", "answers_embedding", "faults")
 FAILING = ("fails_twice", "loses_its_executor")
 
 
@@ -61,6 +64,11 @@ def make_inputs(folder: Path, count: int) -> None:
         write(folder / "robust03", name_systems({path.name.partition(".")[0]: assay.read_run(path) for path in paths}))
     for name, rows in zip(("faulty_judged", "faulty"), faulty_rows(random.Random(0), count), strict=True):
         scatter(rows, folder / name, 2, random.Random(0))
+    samples = random_samples(random.Random(0), 20)
+    scatter(pl.DataFrame(samples), folder / "samples", 2, random.Random(0))
+    (folder / "lines").mkdir()
+    (folder / "lines" / "part-0.jsonl").write_text("".join(json.dumps(row) + "\n" for row in samples))
+    spoil(folder)
     for number in range(len(RULES)):
         qrels, run = random_rows(random.Random(number), count)
         assay.write_judgments(assay.Judgments.from_dict(qrels), folder / f"random{number}.jsonl")
@@ -80,6 +88,19 @@ def again(rows: pl.DataFrame, rng: random.Random) -> pl.DataFrame:
     """A second chunk of each document, with another score."""
     ids = [f"{doc}#x{rng.randrange(10**6)}" for doc in rows["doc_id"]]
     return rows.with_columns(pl.Series("chunk_id", ids), pl.Series("score", [rng.gauss(0, 3) for _ in ids]))
+
+
+def spoil(folder: Path) -> None:
+    """Folders of which one part is cut off or lacks a column."""
+    rows = rows_of_run({"q": {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}})
+    scatter(rows, folder / "cut", 2, random.Random(0))
+    part = folder / "cut" / "part-1.parquet"
+    part.write_bytes(part.read_bytes()[:-20])
+    scatter(rows.with_columns(chunk_id="doc_id"), folder / "lacks", 2, random.Random(0))
+    rows.write_parquet(folder / "lacks" / "part-9.parquet")
+    scatter(pl.DataFrame(random_samples(random.Random(0), 4)), folder / "samples_lack", 2, random.Random(0))
+    part = folder / "samples_lack" / "part-1.parquet"
+    pl.read_parquet(part).drop("contexts").write_parquet(part)
 
 
 def name_systems(runs) -> pl.DataFrame:
@@ -159,6 +180,38 @@ def checks(engine: Engine, folder: Path) -> dict[str, list[str]]:
     }  # fmt: skip
 
 
+def answers(engine: Engine, folder: Path) -> dict[str, list[str]]:
+    """Answers that are judged by words and by embeddings, in a table and in lines."""
+    found = {}
+    for name, place, how in (
+        ("words", "samples", {}), ("lines", "lines", {"cluster": "area"}),
+        ("embedding", "samples", {"method": "embedding", "embedder": "wordllama"}),
+    ):  # fmt: skip
+        out = folder / f"out_{uuid4().hex}"
+        systems = answer_tables(
+            str(folder / place), engine=engine, folder=out, parts=2 if name == "words" else 1, **how
+        )
+        found[f"answers_{name}"] = [
+            repr((key, one.query_ids, one.values.tobytes(), one.status.tolist(), one.mean(), one.counts, one.warnings,
+                  one.notes, one.clusters, one.judgments_digest)) for key, one in systems.items()
+        ] + sorted(path.name.split("-")[-1] for path in out.glob("part-*"))  # fmt: skip
+    return found
+
+
+def faults(engine: Engine, folder: Path) -> dict[str, list[str]]:
+    """What is said of a part that is cut off, and of one that lacks a column."""
+    judged, found = folder / "random0.jsonl", []
+    for name in ("cut", "lacks", "samples_lack"):
+        try:
+            if name == "samples_lack":
+                answer_tables(str(folder / name), ["exact_match"], engine=engine)
+            else:
+                evaluate_tables(judged, str(folder / name), "map", engine=engine)
+        except AssayError as error:
+            found.append(str(error))
+    return {"faults": found}
+
+
 def main(where: str, place: str, count: str, *names: str) -> None:
     folder = Path(place)
     engine = engine_at(where)
@@ -183,7 +236,7 @@ def main(where: str, place: str, count: str, *names: str) -> None:
                 for system, one in systems.items()
             }  # fmt: skip
     if not names:
-        told |= checks(engine, folder)
+        told |= checks(engine, folder) | answers(engine, folder) | faults(engine, folder)
     (folder / f"{label}{'_failing' if names else ''}.json").write_text(json.dumps(told), encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ if os.environ.get("ASSAY_SPARK") != "1":
     pytest.skip("needs Spark and Java: make test-spark installs the one and runs these", allow_module_level=True)
 
 sys.path.insert(0, str(Path(__file__).parent))
-from jobs import CHECKS, FAILING, SHORT
+from jobs import FAILING, OTHERS, SHORT
 from servers import connect_server
 
 CLUSTER = "local-cluster[2,1,1024]"
@@ -62,9 +62,15 @@ def kind(request, folder):
 
 def test_tables_means_counts_and_warnings_are_those_of_the_local_engine(folder, kind):
     here, there = read(folder, "here"), read(folder, kind)
-    assert there.keys() == (here.keys() - set(FAILING) if STRESS else {*SHORT[kind], *CHECKS})
+    assert there.keys() == (here.keys() - set(FAILING) if STRESS else {*SHORT[kind], *OTHERS})
     for name, systems in there.items():
         assert systems == here[name], name
+    told = [text.replace(str(folder), "") for text in there["faults"]]
+    assert told == [
+        "/cut/part-1.parquet: the Parquet file is damaged (write the part again)",
+        "/lacks/part-9.parquet: the columns are not those of part-0.parquet (every part of a folder needs the same columns)",
+        "/samples_lack/part-1.parquet: the columns are not those of part-0.parquet (every part of a folder needs the same columns)",
+    ]  # fmt: skip
     kept = [name for name in there if (folder / f"here_{name}").is_dir()]
     assert kept
     for name in kept:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from assay.errors import UnknownName
@@ -35,26 +35,39 @@ def _by_column(samples: Samples, column: str) -> dict[str, str]:
 
 
 def _by_history(samples: Samples) -> dict[str, str]:
-    """Name every conversation by the first of its ids; a sample that begins no other's history is its own."""
-    above: dict[str, str] = {row.query_id: row.query_id for row in samples}
+    return join_histories({row.query_id: (ends_of(row), begins_of(row)) for row in samples})
+
+
+def join_histories(told: Mapping[str, tuple[Sequence[Hashable], Sequence[Hashable]]]) -> dict[str, str]:
+    """Name every conversation by the first of its ids; a sample that begins no other's history is its own.
+
+    `told` has, by id, what was said at the end of each sample, and what its history begins with. Where several end
+    alike, a history goes on from the last of them in the order of their ids.
+    """
+    above: dict[str, str] = {query: query for query in told}
 
     def first(query: str) -> str:
         while above[query] != query:
             query = above[query]
         return query
 
-    ends = {texts: row.query_id for row in samples for texts in _ends(row)}
-    for row in samples:
-        history = tuple(turn.text for turn in row.history)
-        for length in range(1, len(history) + 1):
-            other = ends.get(history[:length])
+    ends = {one: query for query in sorted(told) for one in told[query][0]}
+    for query, (_, begins) in told.items():
+        for one in begins:
+            other = ends.get(one)
             if other is not None:
-                low, high = sorted((first(other), first(row.query_id)))
+                low, high = sorted((first(other), first(query)))
                 above[high] = low
     return {query: first(query) for query in above}
 
 
-def _ends(row: Sample) -> list[Texts]:
+def ends_of(row: Sample) -> list[Texts]:
     """What was said before the answer, with and without the question; nothing is not a conversation."""
     history = tuple(turn.text for turn in row.history)
     return [texts for texts in (history, (*history, row.question or "")) if texts]
+
+
+def begins_of(row: Sample) -> list[Texts]:
+    """All that the history of a sample begins with, from its first turn on."""
+    history = tuple(turn.text for turn in row.history)
+    return [history[:length] for length in range(1, len(history) + 1)]

@@ -18,7 +18,7 @@ from assay.grounding.citations import marks
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from assay.data.protocol import AnswerMethod, Protocol
     from assay.data.samples import Sample, Samples
@@ -76,20 +76,18 @@ def plan_answers(
     method = method or rules.method
     wanted, asked = answer_measures(measures, rules)
     if measures is None:
-        wanted, left_out = _usual(wanted, rules, read, judged=judge is not None and _may_judge(method))
+        wanted, left_out = choose_usual(wanted, rules, fields_of(read), judged=judge is not None and _may_judge(method))
     else:
-        lacking = [_needs(label, lack) for label, one in wanted.items() if (lack := _missing_field(one, read))]
-        left_out = [say("answers.lacking", names=lacking)] if lacking else []
+        left_out = find_lacking(wanted, fields_of(read))
     _check_judge(wanted, judge)
     made = None if judge is None else _judge(wanted, judge, read, text_lang, method=method, asking=asking)
     chosen, told = _embeddings(wanted, embedder, read, method=method)
     here = Available(made, chosen, told)
-    for one in _methods(wanted, method) & {"llm", "embedding", "words"}:
+    for one in methods_of(wanted, method) & {"llm", "embedding", "words"}:
         here.chain(one)  # type: ignore[arg-type]
-    named = [field if field == column else f"{field} = {column}" for field, column in read.mapping.items()]
     clusters = cluster_samples(read, cluster)
-    belong = [] if clusters is None or cluster is not None else [_note_conversations(clusters)]
-    notes = (*([say("answers.mapping", text=named)] if named else []), *belong, *left_out, *told)
+    belong = [] if clusters is None or cluster is not None else [note_conversations(clusters)]
+    notes = (*note_columns(read.mapping), *belong, *left_out, *told)
     title = name or (system_name(read.source.label) if read.source else "answers")
     return AnswerPlan(
         read, wanted, asked, rules, method, here, mix=mix, calibration=calibration, name=title, notes=notes,
@@ -97,11 +95,18 @@ def plan_answers(
     )  # fmt: skip
 
 
-def _note_conversations(clusters: Mapping[str, str]) -> str:
+def note_columns(mapping: Mapping[str, str]) -> list[str]:
+    """Say from which column each field was read."""
+    named = [field if field == column else f"{field} = {column}" for field, column in mapping.items()]
+    return [say("answers.mapping", text=named)] if named else []
+
+
+def note_conversations(clusters: Mapping[str, str]) -> str:
+    """Say how many conversations there are."""
     return say("answers.conversations", n=len(clusters), conversations=len(set(clusters.values())))
 
 
-def _methods(measures: Mapping[str, Measure], method: str) -> set[str]:
+def methods_of(measures: Mapping[str, Measure], method: str) -> set[str]:
     """All methods that were named, for single measures or for all."""
     return {str(measure.arguments.get("method", "auto")) for measure in measures.values()} | {method}
 
@@ -115,13 +120,13 @@ def _embeddings(
     measures: Mapping[str, Measure], embedder: Any, samples: Samples, *, method: str
 ) -> tuple[EmbedderChoice | None, tuple[str, ...]]:
     """Choose the embedder, if one is needed, and note which; where words come first, it has to be named."""
-    named = bool(_methods(measures, method) & {"embedding", "sigmoid"})
+    named = bool(methods_of(measures, method) & {"embedding", "sigmoid"})
     wait = words_first(method)
     needed = any(measure.needs_method for measure in measures.values())
     if not named and not (is_order(method) and needed and not (wait and embedder in (None, "auto"))):
         return None, ()
     texts = [sample.answer for sample in samples if sample.answer]
-    chosen, told = choose_embeddings(embedder, texts, needed="embedding" in _methods(measures, method))
+    chosen, told = choose_embeddings(embedder, texts, needed="embedding" in methods_of(measures, method))
     if chosen is not None and wait and not named:
         told = (say("answers.embedder_waits", embedder=chosen.embedder.name),)
     return chosen, told
@@ -133,17 +138,26 @@ def _check_judge(measures: Mapping[str, Measure], judge: Any) -> None:
         raise UsageError(say("{name} needs a judge: --judge MODEL with --url (in Python: judge=client)", name=alone))
 
 
-def _usual(
-    measures: dict[str, Measure], protocol: Protocol, samples: Samples, *, judged: bool
+def find_lacking(measures: Mapping[str, Measure], has: Callable[[str], bool]) -> list[str]:
+    """Note measures that were asked for and that no sample has the fields for."""
+    lacking = [_needs(label, lack) for label, one in measures.items() if (lack := _missing_field(one, has))]
+    return [say("answers.lacking", names=lacking)] if lacking else []
+
+
+def choose_usual(
+    measures: dict[str, Measure], protocol: Protocol, has: Callable[[str], bool], *, judged: bool
 ) -> tuple[dict[str, Measure], list[str]]:
-    """The default measures: those that the samples allow and that need at most one call of a judge per answer."""
+    """The default measures: those that the samples allow and that need at most one call of a judge per answer.
+
+    `has` says of a field whether some sample has it.
+    """
     names = protocol.headline if judged and protocol.headline else tuple(measures)
     found, lacking = {}, []
     for label in names:
         measure = measures[label]
         if measure.spec.needs_judge and not judged:
             continue
-        missing = _missing_field(measure, samples)
+        missing = _missing_field(measure, has)
         if missing:
             lacking.append(_needs(label, missing))
         else:
@@ -153,11 +167,16 @@ def _usual(
     return found, [say("answers.left_out", names=lacking)] if lacking else []
 
 
-def _missing_field(measure: Measure, samples: Samples) -> str:
+def fields_of(samples: Samples) -> Callable[[str], bool]:
+    """A function that says of a field whether some sample has it."""
+    return lambda field: any(has_field(sample, field) for sample in samples)
+
+
+def _missing_field(measure: Measure, has: Callable[[str], bool]) -> str:
     """The field that a measure needs and no sample has."""
     for need in measure.needs:
         options = need.split("|")
-        if not any(_has(sample, option) for sample in samples for option in options):
+        if not any(map(has, options)):
             return say("answers.either", fields=[_field(option) for option in options])
     return ""
 
@@ -170,7 +189,8 @@ def _needs(label: str, field: str) -> str:
     return say("answers.needs", label=label, field=field)
 
 
-def _has(sample: Sample, name: str) -> bool:
+def has_field(sample: Sample, name: str) -> bool:
+    """Return whether a sample has what a measure may need, even if it cannot be read."""
     if name == "reference":
         return bool(sample.references)
     if name == "answerable":

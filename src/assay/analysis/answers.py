@@ -179,25 +179,26 @@ def answer_systems(
 
 def score_answers(plan: AnswerPlan) -> Answers:
     """Judge every sample of one system and compute every measure."""
-    return _system(plan, plan.samples, _outcomes(plan))
+    return score_system(plan, plan.samples, judge_each(plan))
 
 
 def score_systems(plan: AnswerPlan) -> dict[str, Answers]:
     """Judge every sample and compute every measure for each system; the plan names a system that no column names."""
-    outcomes = _outcomes(plan)
+    outcomes = judge_each(plan)
     names = plan.samples.systems
     found: dict[str, Answers] = {}
     for name in names or (plan.name,):
         own = plan.samples.of(name) if names else plan.samples
         mine = tuple(one for one in outcomes if not names or one.sample.system == name)
-        found[name] = _system(replace(plan, name=name), own, mine)
+        found[name] = score_system(replace(plan, name=name), own, mine)
     if len(found) > 1 and not set.intersection(*(set(scores.query_ids) for scores in found.values())):
         apart = say("answers.apart")
         found = {name: replace(scores, notes=(*scores.notes, apart)) for name, scores in found.items()}
     return found
 
 
-def _outcomes(plan: AnswerPlan) -> tuple[JudgedSample, ...]:
+def judge_each(plan: AnswerPlan) -> tuple[JudgedSample, ...]:
+    """Judge every sample and compute every measure."""
     rows = plan.samples.rows
     keys = sorted({plan.chain_of(measure) for measure in plan.measures.values()} | {plan.method})
     chains = {key: plan.here.chain(key) for key in keys}  # type: ignore[arg-type]
@@ -208,7 +209,8 @@ def _outcomes(plan: AnswerPlan) -> tuple[JudgedSample, ...]:
     return tuple(_outcome(plan, {key: cases[place] for key, cases in runs.items()}) for place in range(len(rows)))
 
 
-def _system(plan: AnswerPlan, samples: Samples, outcomes: tuple[JudgedSample, ...]) -> Answers:
+def score_system(plan: AnswerPlan, samples: Samples, outcomes: tuple[JudgedSample, ...]) -> Answers:
+    """Put what was found out about the samples of one system together to its scores."""
     cells = {label: [outcome.cells[label] for outcome in outcomes] for label in plan.measures}
     table = [column for label, mine in cells.items() for column in _columns(plan, label, mine)]
     return _scores(replace(plan, samples=samples), table, outcomes)

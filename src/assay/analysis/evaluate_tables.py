@@ -210,7 +210,7 @@ class _Job:
             raise UsageError(say("the number of parts must be 1 or more"))
         folder = None
         if self.options.folder is not None:
-            _refuse_input(self.options.folder, self.rows.label)
+            refuse_input(self.options.folder, self.rows.label)
             folder = ScoreFolder.open(self.options.folder, self._identity(parts), parts)
             if folder.is_complete:
                 return list(read_score_folder(folder.place).systems)
@@ -299,7 +299,7 @@ class _Job:
         )
 
 
-def _refuse_input(folder: str | os.PathLike[str], label: str) -> None:
+def refuse_input(folder: str | os.PathLike[str], label: str) -> None:
     """Refuse to write parts among those that are read."""
     mine, read = Path(os.path.realpath(folder)), Path(os.path.realpath(label))
     if mine == read or read.is_relative_to(mine) or (read.is_dir() and mine.is_relative_to(read)):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from assay.cli import applications, asking, inputs, language, options, progress
 from assay.cli.applications import AppChoice, AppRound, AppSetting
 from assay.cli.asking import Asking
 from assay.cli.commands import command as make_command
+from assay.cli.engines import EngineOptions, is_folder
 from assay.cli.options import Output
 from assay.cli.parameters import POSITIVE, WordChoice, add_argument, add_option, list_typed, option, takes
 from assay.cli.places import OUTPUT
@@ -18,13 +19,14 @@ from assay.messages import say
 from assay.report.views.judging import money, prices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from assay.analysis.answer_plan import AnswerPlan
-    from assay.analysis.answers import Answers
     from assay.data.samples import Samples
+    from assay.data.scores import Scores
     from assay.llm.client import Client
     from assay.llm.progress import Progress
+    from assay.results.answers import AnswerDetails
 
 _URL = "https://dashscope.aliyuncs.com/compatible-mode/v1"
 _EXAMPLES = (
@@ -35,6 +37,7 @@ _EXAMPLES = (
     f"assay answers samples.jsonl -m tone.md --judge qwen-plus --url {_URL}",
     "assay answers --app http://127.0.0.1:8000/ask --queries questions.jsonl -m faithfulness -o result.json",
     "assay answers before.jsonl after=new.jsonl -o result.json --report answers.html",
+    "assay answers s3a://lake/samples/ --engine spark --method words -o scores/",
     "assay compare before.json after.json -m faithfulness",
 )
 
@@ -64,32 +67,30 @@ class JudgingOptions:
 @options.encoding
 @takes(ask=Asking)
 @add_option("--per-sample", type=OUTPUT, metavar="FILE", section="output")
-@takes(out=Output)
+@takes(where=EngineOptions, out=Output)
 def command(
     *, samples: tuple[str, ...], how: JudgingOptions, app: AppChoice, queries: str | None, setting: AppSetting,
     again: AppRound, columns: tuple[str, ...], input_format: str | None, ask: Asking, per_sample: str | None,
-    out: Output,
+    where: EngineOptions, out: Output,
 ) -> None:  # fmt: skip
     """Evaluate and print."""
     import gc
 
     from assay.analysis.answer_plan import plan_answers
-    from assay.analysis.answers import score_answers, score_systems
+    from assay.analysis.answers import answer_details, score_answers, score_systems
+    from assay.results.codec import write_json
 
     gc.enable()  # a judge makes cycles
+    if where.is_asked_for([path for _, path in map(options.split_name, samples)], out.output):
+        _score_tables(samples, how, columns=columns, input_format=input_format, where=where, out=out)
+        return
     _check_place(per_sample)
     out.check()
-    if (app.app is None) == (not samples):
-        raise UsageError(say("cli.samples_or_app") if samples else say("usage.missing_argument", name="SAMPLES"))
+    _check_source(app.app, samples)
     if app.app is None:
         name, read = _read(samples, columns, input_format)
     elif ask.dry_run:
-        from assay.analysis.applications import plan_application
-
-        where, settings = applications.need_queries(queries), applications.read_settings(setting.settings)
-        applications.tell_plan(
-            [plan_application(app.app, where, settings=settings, cache=ask.cache, fresh=again.fresh)]
-        )
+        _tell_plan(app.app, queries, setting, ask.cache, fresh=again.fresh)
         return
     else:
         name = "app"
@@ -115,8 +116,46 @@ def command(
         for one in (client, embedder):
             if not isinstance(one, str) and one is not None:
                 one.close()
-    _emit(found, plan.name, out, per_sample)
+    part = answer_details(found)
+    if per_sample:
+        options.save("".join(write_json(one.to_row(), indent=None) + "\n" for one in part.samples), per_sample)
+    _emit(found, part, plan.name, out)
     options.note([say("doubt.of_one", system=how.judge, text=money(now)) for now in last])
+    if any(scores.failed for scores in found):
+        sys.exit(1)
+
+
+def _tell_plan(app: str, queries: str | None, setting: AppSetting, cache: str | None, *, fresh: bool) -> None:
+    """Say how many questions an application would be asked."""
+    from assay.analysis.applications import plan_application
+
+    place, settings = applications.need_queries(queries), applications.read_settings(setting.settings)
+    applications.tell_plan([plan_application(app, place, settings=settings, cache=cache, fresh=fresh)])
+
+
+def _score_tables(
+    samples: tuple[str, ...], how: JudgingOptions, *, columns: tuple[str, ...], input_format: str | None,
+    where: EngineOptions, out: Output,
+) -> None:  # fmt: skip
+    """Evaluate samples with an engine, and print."""
+    from assay.analysis.answer_tables import answer_tables, details_of
+
+    options.refuse("app", "judge", "per_sample", "mix", "text_lang", "max_chars", because="cli.no_engine_for")
+    if len(samples) != 1:
+        raise UsageError(say("an engine takes one table of samples, in which a column names the systems"))
+    ((name, place),) = map(options.split_name, samples)
+    folder = out.output if is_folder(out.output) else None
+    found = list(
+        answer_tables(
+            place, list(how.measures) or None, engine=where.start([place]), method=how.method,  # type: ignore[arg-type]
+            embedder=how.embedder, columns=dict(options.pair(text, "--map", "FIELD=COLUMN") for text in columns),
+            protocol=how.protocol, cluster=_clusters(how.cluster), name=name, folder=folder, parts=where.parts,
+            lines=None if input_format is None else input_format == "jsonl", command=inputs.command_line(),
+        ).values()
+    )  # fmt: skip
+    _emit(found, details_of(found), name or "", replace(out, output=None) if folder else out, bare=True)
+    if folder:
+        options.tell_written(folder)
     if any(scores.failed for scores in found):
         sys.exit(1)
 
@@ -129,6 +168,11 @@ def _clusters(told: str | None) -> str | dict[str, str] | None:
 
     is_file = told is not None and (Path(told).exists() or Path(told.rpartition(":")[0]).is_file())
     return read_clusters(told) if told is not None and is_file else told
+
+
+def _check_source(app: str | None, samples: tuple[str, ...]) -> None:
+    if (app is None) == (not samples):
+        raise UsageError(say("cli.samples_or_app") if samples else say("usage.missing_argument", name="SAMPLES"))
 
 
 def _check_place(place: str | None) -> None:
@@ -225,21 +269,21 @@ def _estimate(plan: AnswerPlan, client: Client | None, how: JudgingOptions, ask:
     ])  # fmt: skip
 
 
-def _emit(found: list[Answers], name: str, out: Output, per_sample: str | None) -> None:
-    from assay.analysis.answers import answer_details
+def _emit(found: Sequence[Scores], part: AnswerDetails, name: str, out: Output, *, bare: bool = False) -> None:
+    """Print means and what was found about the samples, and write them; `bare` results hold scores alone."""
     from assay.cli.reporting import write_fresh
     from assay.formats.results import to_json
     from assay.report.document import write
     from assay.report.views import answers as shown
     from assay.report.views.scores import stamp
-    from assay.results.codec import write_json
     from assay.results.result import make_result
 
-    part, lang = answer_details(found), language.current()
-    if per_sample:
-        options.save("".join(write_json(one.to_row(), indent=None) + "\n" for one in part.samples), per_sample)
+    lang = language.current()
     told = list(dict.fromkeys(text for scores in found for text in (*_own_warnings(scores, found), *scores.notes)))
-    result = make_result(part, command=inputs.command_line(), warnings=told)
+    if bare:
+        result = make_result(systems=found, command=inputs.command_line(), warnings=told)
+    else:
+        result = make_result(part, command=inputs.command_line(), warnings=told)
 
     def as_text(kind: str) -> str:
         if kind == "json":
@@ -252,7 +296,7 @@ def _emit(found: list[Answers], name: str, out: Output, per_sample: str | None) 
     write_fresh(result, out.report)  # last, so that the findings are saved even if the page fails
 
 
-def _own_warnings(scores: Answers, found: list[Answers]) -> list[str]:
+def _own_warnings(scores: Scores, found: Sequence[Scores]) -> list[str]:
     """Warnings of one system, under its name where they do not hold for all."""
     shared = [text for text in scores.warnings if all(text in other.warnings for other in found)]
     return [text if text in shared else say("doubt.of_one", system=scores.name, text=text) for text in scores.warnings]

@@ -103,11 +103,17 @@ class Samples:
         """SHA-256 of questions, references and gold ids: the same for systems that can be compared."""
         if self.shared:
             return self.shared
-        told = {
-            json.dumps(
-                (row.query_id, row.question, [asdict(turn) for turn in row.history], row.references, row.gold_ids)
-            ): row.query_id
-            for row in self.rows
-        }
-        texts = sorted(told, key=lambda text: (told[text], text))
-        return sha256(f"[{', '.join(texts)}]".encode()).hexdigest()
+        return digest_texts({digest_text(row): row.query_id for row in self.rows})
+
+
+def digest_text(row: Sample) -> str:
+    """What a sample asks and what is expected, as one text."""
+    return json.dumps(
+        (row.query_id, row.question, [asdict(turn) for turn in row.history], row.references, row.gold_ids)
+    )
+
+
+def digest_texts(told: Mapping[str, str]) -> str:
+    """SHA-256 of such texts, in the order of their ids."""
+    texts = sorted(told, key=lambda text: (told[text], text))
+    return sha256(f"[{', '.join(texts)}]".encode()).hexdigest()

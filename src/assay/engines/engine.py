@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from assay.engines.headings import Headings, What
 
 
+KEY, LINE = "assay key", "line"  # columns of rows that are taken as they are
+
+
 class Kernel(Protocol):
     """Takes all rows of some groups together, and returns rows that no other group has changed."""
 
@@ -100,6 +103,14 @@ class Engine(ABC):
     @abstractmethod
     def names(self, data: Any) -> list[str]:
         """The names of the columns, as they are."""
+
+    @abstractmethod
+    def scan_table(self, data: Any, key: str) -> Rows:
+        """Find rows with all columns as they are, and `key`, a column of ids, as the text `KEY` besides."""
+
+    @abstractmethod
+    def scan_lines(self, data: Any) -> Rows:
+        """Find the lines of text files, which are not empty, as the column `LINE`."""
 
 
 def part_of(query: str, parts: int) -> int:

@@ -75,6 +75,12 @@ def find_judgments(kinds: Mapping[str, Kind], label: str, *, subtopics: bool) ->
     return Headings({name: given for name, given in {**found, "grade": grade}.items() if given})
 
 
+def check_key(kinds: Mapping[str, Kind], name: str, label: str) -> Headings:
+    """Take all columns as they are, if one can be the id of their rows."""
+    _check(kinds, [name], [], label)
+    return Headings({})
+
+
 def _check(kinds: Mapping[str, Kind], ids: list[str | None], numbers: list[str | None], label: str) -> None:
     for names, fitting, wanted in (
         (ids, {"text", "whole"}, say("text or whole numbers")),

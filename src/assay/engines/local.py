@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.engines.engine import Engine, Kernel, Rows, part_of
-from assay.engines.headings import NUMBERS, Headings, Kind, What, find
-from assay.errors import InputError, NoSuchFile, UsageError
+from assay.engines.engine import KEY, LINE, Engine, Kernel, Rows, part_of
+from assay.engines.headings import NUMBERS, Headings, Kind, What, check_key, find
+from assay.errors import InputError, NoSuchFile, UsageError, cause
 from assay.formats.parquet import is_sound_file
 from assay.lazy import pl
 from assay.messages import say
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SUFFIX = ".parquet"
+LINES = (".jsonl", ".ndjson")
+LINES_IN_FOLDERS = (*LINES, ".json")  # as Spark writes them
+
+
+FindColumns = Callable[[Mapping[str, Kind], str], Headings]  # of a table that has this name in messages
 
 
 class LocalRows(Rows):
@@ -50,20 +56,20 @@ class LocalRows(Rows):
         if not self.has_chunks:
             return False
         pieces = self.frame.select((pl.col("chunk_id") != pl.col("doc_id")).any())
-        return bool(pieces.collect(engine="streaming").item())
+        return bool(self._read(pieces, streaming=True).item())
 
     def count(self) -> int:
         """Count the rows."""
-        return int(self.frame.select(pl.len()).collect(engine="streaming").item())
+        return int(self._read(self.frame.select(pl.len()), streaming=True).item())
 
     def systems(self) -> list[str]:
         """The names of all systems, in order."""
-        found = self.frame.select(pl.col("system").unique()).collect(engine="streaming")
+        found = self._read(self.frame.select(pl.col("system").unique()), streaming=True)
         return sorted(found["system"].drop_nulls().to_list())
 
     def collect(self) -> pl.DataFrame:
         """Read all rows."""
-        return self.frame.collect()
+        return self._read(self.frame)
 
     def digest_input(self) -> str | None:
         """A hash of the names, sizes and times of all files."""
@@ -78,7 +84,7 @@ class LocalRows(Rows):
 
     def map_rows(self, kernel: Kernel) -> LocalRows:
         """The rows that a kernel makes of all rows."""
-        return LocalRows(kernel(self.frame.collect()).lazy(), self.headings, self.label)
+        return LocalRows(kernel(self._read(self.frame)).lazy(), self.headings, self.label)
 
     def map_groups(
         self, kernel: Kernel, by: str = "query_id", part: int = 0, parts: int = 1, judged: Rows | None = None
@@ -87,11 +93,22 @@ class LocalRows(Rows):
         frames = [self.frame] + ([judged.frame] if isinstance(judged, LocalRows) else [])
         rows = pl.concat(frames, how="diagonal") if judged is not None else frames[0]
         if parts > 1:
-            keys = rows.select(pl.col(by).unique()).collect(engine="streaming")[by].drop_nulls()
+            keys = self._read(rows.select(pl.col(by).unique()), streaming=True)[by].drop_nulls()
             mine = [key for key in keys.to_list() if part_of(key, parts) == part]
             # A row without a key is in every part, to be refused there.
             rows = rows.filter(pl.col(by).is_in(mine) | pl.col(by).is_null())
-        return kernel(rows.collect().sort(by, maintain_order=True))
+        return kernel(self._read(rows).sort(by, maintain_order=True))
+
+    def _read(self, frame: pl.LazyFrame, *, streaming: bool = False) -> pl.DataFrame:
+        """Run a query over the rows; a file with damage that only reading it shows is refused."""
+        try:
+            return frame.collect(engine="streaming" if streaming else "auto")
+        except _faults() as error:
+            raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=self.label) from None
+
+
+def _faults() -> tuple[type[BaseException], ...]:
+    return pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError
 
 
 class LocalEngine(Engine):
@@ -100,56 +117,95 @@ class LocalEngine(Engine):
     name = "local"
 
     def names(self, data: Any) -> list[str]:
-        """The names of the columns of the first file."""
-        return list(pl.scan_parquet(parquet_files(os.fspath(data))[0], hive_partitioning=True).collect_schema())
+        """The names of the columns of a frame, or of the first file."""
+        if isinstance(data, pl.DataFrame):
+            return data.columns
+        return list(_schema(parquet_files(os.fspath(data))[0]))
 
     def scan(self, data: Any, what: What, *, ordered: bool = False) -> LocalRows:
         """Find the rows of a Parquet file or of all such files in a folder, in the order of their names."""
         del ordered  # they always are
-        if isinstance(data, pl.DataFrame):
-            kinds = {name: _kind(dtype) for name, dtype in data.schema.items()}
-            found = find(kinds, say("frame"), what)
-            return LocalRows(data.lazy().select(_columns(found)), found, say("frame"))
-        if not isinstance(data, (str, os.PathLike)):
-            raise UsageError(
-                say("the local engine reads Parquet files and folders, not {kind}", kind=type(data).__name__)
-            )
-        label = os.fspath(data)
-        files = parquet_files(label)
-        headings: Headings | None = None
-        for path in files:
-            found = self._headings(path, what)
-            if headings is not None and found != headings:
-                raise InputError(
-                    say("the columns are not those of {other}", other=files[0].name),
-                    path=str(path),
-                    hint=say("every part of a folder needs the same columns"),
-                )
-            headings = found
-        assert headings is not None
-        frame = pl.scan_parquet(files, missing_columns="raise", extra_columns="ignore", hive_partitioning=True)
+        frame, headings, label, files = _open(data, lambda kinds, label: find(kinds, label, what))
         return LocalRows(frame.select(_columns(headings)), headings, label, files)
 
-    @staticmethod
-    def _headings(path: Path, what: What) -> Headings:
-        if not is_sound_file(path, str(path)):
-            raise InputError(say("the Parquet file is damaged"), path=str(path), hint=say("write the part again"))
-        frame = pl.scan_parquet(path, hive_partitioning=True)
-        kinds = {name: _kind(dtype) for name, dtype in frame.collect_schema().items()}
-        return find(kinds, str(path), what)
+    def scan_table(self, data: Any, key: str) -> LocalRows:
+        """Find rows with all columns as they are, and an id."""
+        frame, headings, label, files = _open(data, lambda kinds, label: check_key(kinds, key, label))
+        return LocalRows(frame.with_columns(pl.col(key).cast(pl.String).alias(KEY)), headings, label, files)
+
+    def scan_lines(self, data: Any) -> LocalRows:
+        """Find the lines of a file, or of all files of JSON lines in a folder."""
+        label = os.fspath(data)
+        files = _files(label, LINES_IN_FOLDERS)
+        frame = pl.scan_lines(files, name=LINE)
+        return LocalRows(frame.filter(pl.col(LINE).str.strip_chars() != ""), Headings({}), label, files)
+
+
+def _open(data: Any, find_columns: FindColumns) -> tuple[pl.LazyFrame, Headings, str, list[Path]]:
+    """A frame, its columns, a name for messages, and the files behind it if there are any."""
+    if isinstance(data, pl.DataFrame):
+        return data.lazy(), find_columns(_kinds(data.schema), say("frame")), say("frame"), []
+    if not isinstance(data, (str, os.PathLike)):
+        raise UsageError(say("the local engine reads Parquet files and folders, not {kind}", kind=type(data).__name__))
+    label = os.fspath(data)
+    files = parquet_files(label)
+    headings = check_parts(files, find_columns)
+    frame = pl.scan_parquet(files, missing_columns="raise", extra_columns="ignore", hive_partitioning=True)
+    return frame, headings, label, files
+
+
+def check_parts(files: Sequence[Path], find_columns: FindColumns) -> Headings:
+    """Find the columns of files that belong together; one that is cut off, or has other columns, is refused by name."""
+    headings: Headings | None = None
+    first: dict[str, Kind] = {}
+    for path in files:
+        kinds = _kinds(_schema(path))
+        found = find_columns(kinds, str(path))
+        if headings is not None and (found != headings or (not headings.chosen and kinds != first)):
+            raise InputError(
+                say("the columns are not those of {other}", other=files[0].name),
+                path=str(path),
+                hint=say("every part of a folder needs the same columns"),
+            )
+        headings, first = found, kinds
+    assert headings is not None
+    return headings
+
+
+def _schema(path: Path) -> Mapping[str, pl.DataType]:
+    """The columns of a file; one that is cut off, empty or damaged is refused by its name."""
+    try:
+        if path.stat().st_size and is_sound_file(path, str(path)):
+            return pl.scan_parquet(path, hive_partitioning=True).collect_schema()
+    except _faults():
+        pass
+    raise InputError(say("the Parquet file is damaged"), path=str(path), hint=say("write the part again"))
 
 
 def parquet_files(place: str) -> list[Path]:
     """The Parquet files of a folder and those below it, or the one that is named; marks and drafts are none."""
+    found = _files(place, (SUFFIX,))
+    if not found:
+        raise InputError(say("the folder has no Parquet files"), path=place)
+    return found
+
+
+def _files(place: str, suffixes: tuple[str, ...]) -> list[Path]:
+    """The files of a folder and those below it that end so, or the one that is named."""
     path = Path(place)
     if not path.exists():
         raise NoSuchFile(place)
     if path.is_file():
         return [path]
-    found = sorted(one for one in path.rglob(f"*{SUFFIX}") if not _is_hidden(one.relative_to(path)))
-    if not found:
-        raise InputError(say("the folder has no Parquet files"), path=place)
-    return found
+    return sorted(one for one in path.rglob("*") if one.suffix in suffixes and not _is_hidden(one.relative_to(path)))
+
+
+def has_lines(place: str) -> bool:
+    """Return whether this is a file of JSON lines, or a folder that has such files and no Parquet."""
+    path = Path(place)
+    if "://" in place or not path.is_dir():
+        return path.suffix in LINES
+    return bool(_files(place, LINES_IN_FOLDERS)) and not is_parquet_folder(place)
 
 
 def is_parquet_folder(place: str) -> bool:
@@ -160,6 +216,10 @@ def is_parquet_folder(place: str) -> bool:
 
 def _is_hidden(path: Path) -> bool:
     return any(name.startswith((".", "_")) for name in path.parts)
+
+
+def _kinds(schema: Mapping[str, pl.DataType]) -> dict[str, Kind]:
+    return {name: _kind(dtype) for name, dtype in schema.items()}
 
 
 def _kind(dtype: pl.DataType) -> Kind:

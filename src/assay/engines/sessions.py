@@ -156,8 +156,8 @@ def check_workers(session: Any) -> None:
     if key in _checked:
         return
     here = version(PACKAGE)
-    told = session.range(0, 2, 1, 2).mapInArrow(_probe(), "host string, assay string, problem string")
-    found = ask(told.collect)
+    columns = "host string, assay string, problem string"
+    found = ask(lambda: session.range(0, 2, 1, 2).mapInArrow(_probe(), columns).collect())
     for host, there, problem in found:
         if problem:
             raise UsageError(

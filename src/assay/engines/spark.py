@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from assay.engines import sessions
 from assay.engines.batches import ERROR, arrow_schema, map_batches, raise_error, write_lines
-from assay.engines.engine import Engine, Kernel, Rows
-from assay.engines.headings import NUMBERS, Headings, Kind, What, find
-from assay.engines.local import SUFFIX, is_parquet_folder
+from assay.engines.engine import KEY, LINE, Engine, Kernel, Rows
+from assay.engines.headings import NUMBERS, Headings, Kind, What, check_key, find
+from assay.engines.local import LINES, LINES_IN_FOLDERS, SUFFIX, check_parts, is_parquet_folder, parquet_files
 from assay.engines.sessions import ask
 from assay.errors import InputError
 from assay.lazy import pl
@@ -20,8 +20,11 @@ from assay.messages import say
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from assay.engines.local import FindColumns
+
 TABLE = "table:"  # the beginning of the name of a table in the catalogue
 _ORDER = "order"
+_FACTS = tuple(f"_metadata.{name}" for name in ("file_path", "file_size", "file_modification_time"))  # of files
 
 
 class SparkRows(Rows):
@@ -91,7 +94,7 @@ class SparkRows(Rows):
         def write(batches: Iterator[Any]) -> Iterator[Any]:
             return write_lines(batches, names)
 
-        lines = _polars(ask(ordered.mapInArrow(write, "place int, number long, lines binary").toArrow))
+        lines = _polars(ask(lambda: ordered.mapInArrow(write, "place int, number long, lines binary").toArrow()))
         found = sha256((",".join(names) + "\n").encode())
         for text in lines.sort("place", "number")["lines"]:
             found.update(text)
@@ -114,7 +117,7 @@ class SparkRows(Rows):
         def work(batches: Iterator[Any]) -> Iterator[Any]:
             return map_batches(batches, kernel)
 
-        frame = self.frame.mapInArrow(work, _schema(kernel)).drop(ERROR)
+        frame = ask(lambda: self.frame.mapInArrow(work, _schema(kernel))).drop(ERROR)
         return SparkRows(frame, self.headings, self.label)
 
     def map_groups(
@@ -127,15 +130,16 @@ class SparkRows(Rows):
         if isinstance(judged, SparkRows):
             frame = frame.unionByName(judged.frame, allowMissingColumns=True)
         if parts > 1:
-            mine = (F.crc32(F.col(by)) % parts) == part
-            frame = frame.filter(mine | F.col(by).isNull())
+            key = F.col(_quote(by))
+            mine = (F.crc32(key) % parts) == part
+            frame = frame.filter(mine | key.isNull())
         order = [by, *([_ORDER] if _ORDER in frame.columns else [])]
         frame = frame.repartition(by).sortWithinPartitions(*order)
 
         def work(batches: Iterator[Any]) -> Iterator[Any]:
             return map_batches(batches, kernel, by)
 
-        return raise_error(_polars(ask(frame.mapInArrow(work, _schema(kernel)).toArrow)))
+        return raise_error(_polars(ask(lambda: frame.mapInArrow(work, _schema(kernel)).toArrow())))
 
 
 class SparkEngine(Engine):
@@ -149,18 +153,44 @@ class SparkEngine(Engine):
 
     def names(self, data: Any) -> list[str]:
         """The names of the columns."""
-        return list(ask(lambda: self._open(data)[1].columns))
+        return list(ask(lambda: self._read(data)[1].columns))
 
     def scan(self, data: Any, what: What, *, ordered: bool = False) -> SparkRows:
         """Find the rows of a frame of Spark, a table of the catalogue, Parquet files, or a frame of this process."""
-        label, frame, files = self._open(data)
-        kinds = {field.name: _kind(field.dataType) for field in ask(lambda: frame.schema)}
-        headings = find(kinds, label, what)
+        label, frame, files, headings = self._open(data, lambda kinds, label: find(kinds, label, what))
         order = self._order(frame, label, is_file=files is not None) if ordered else []
         return SparkRows(frame.select(*_columns(headings), *order), headings, label, files)
 
-    def _open(self, data: Any) -> tuple[str, Any, Any]:
-        """A name for messages, the frame, and the files behind it if there are any."""
+    def scan_table(self, data: Any, key: str) -> SparkRows:
+        """Find rows with all columns as they are, and an id."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        label, frame, files, headings = self._open(data, lambda kinds, label: check_key(kinds, key, label))
+        return SparkRows(frame.withColumn(KEY, F.col(_quote(key)).cast("string")), headings, label, files)
+
+    def scan_lines(self, data: Any) -> SparkRows:
+        """Find the lines of files of text; of a folder, those of all its files."""
+        place = _address(os.fspath(data))
+        reader = self.session.read.option("recursiveFileLookup", "true")
+        if not place.endswith(LINES):
+            reader = reader.option("pathGlobFilter", f"*{{{','.join(LINES_IN_FOLDERS)}}}")
+        frame = ask(lambda: reader.text(place))
+        files = frame.select(*_FACTS).distinct()
+        frame = frame.withColumnRenamed("value", LINE).where(f"trim({LINE}) != ''")
+        return SparkRows(frame.select(LINE), Headings({}), os.fspath(data), files)
+
+    def _open(self, data: Any, find_columns: FindColumns) -> tuple[str, Any, Any, Headings]:
+        """A name for messages, the frame, the files behind it if there are any, and its columns.
+
+        Spark takes a column that one of the files lacks to be empty there: files that are here are looked at.
+        """
+        if isinstance(data, (str, os.PathLike)) and Path(data).exists():
+            check_parts(parquet_files(os.fspath(data)), find_columns)
+        label, frame, files = self._read(data)
+        kinds = {field.name: _kind(field.dataType) for field in ask(lambda: frame.schema)}
+        return label, frame, files, find_columns(kinds, label)
+
+    def _read(self, data: Any) -> tuple[str, Any, Any]:
         if is_spark_frame(data):
             return say("frame"), data, None
         if isinstance(data, pl.DataFrame):
@@ -169,10 +199,8 @@ class SparkEngine(Engine):
         if place.startswith(TABLE):
             name = place.removeprefix(TABLE)
             return name, ask(lambda: self.session.table(name)), None
-        there = place if "://" in place or not Path(place).exists() else Path(place).resolve().as_uri()
-        frame = ask(lambda: self.session.read.parquet(there))
-        facts = [f"_metadata.{name}" for name in ("file_path", "file_size", "file_modification_time")]
-        return place, frame, frame.select(*facts).distinct()
+        frame = ask(lambda: self.session.read.parquet(_address(place)))
+        return place, frame, frame.select(*_FACTS).distinct()
 
     @staticmethod
     def _order(frame: Any, label: str, *, is_file: bool) -> list[Any]:
@@ -188,6 +216,11 @@ class SparkEngine(Engine):
             path=label,
             hint=say('give the frame a column "rank", or use --ties docid'),
         )
+
+
+def _address(place: str) -> str:
+    """A place as Spark knows it, wherever it takes paths without a scheme to be."""
+    return place if "://" in place or not Path(place).exists() else Path(place).resolve().as_uri()
 
 
 def is_spark_frame(data: Any) -> bool:
@@ -210,9 +243,13 @@ def _columns(headings: Headings) -> list[Any]:
 
     found = []
     for name, given in headings.chosen.items():
-        column = F.col(f"`{given.replace('`', '``')}`").cast("double" if name in NUMBERS else "string")
+        column = F.col(_quote(given)).cast("double" if name in NUMBERS else "string")
         found.append((-column if headings.ranks and name == "score" else column).alias(name))
     return found
+
+
+def _quote(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
 
 
 def _kind(dtype: Any) -> Kind:

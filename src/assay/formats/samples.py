@@ -132,7 +132,7 @@ def samples_of(
                 "also accepted: {others}; or name it with --map answer=COLUMN", others=list(SAMPLE["answer"].others[:4])
             ),
         )
-    reader = _Reader(mapping, source.label, flat)
+    reader = SampleReader(mapping, source.label, flat)
     read = _of_systems([reader.sample(number, row) for number, row in rows], source.label, named="query_id" in mapping)
     return Samples(read, mapping, source, column_notes(mapping))
 
@@ -156,7 +156,7 @@ def _of_systems(rows: list[Sample], label: str, *, named: bool) -> tuple[Sample,
             seen[row.system] += 1
             numbered.append(replace(row, query_id=str(seen[row.system])))
         return tuple(rows if _find_contradiction(numbered) else numbered)
-    _check_alike(rows, label)
+    check_alike(rows, label)
     return tuple(rows)
 
 
@@ -170,7 +170,8 @@ def _find_contradiction(rows: Iterable[Sample]) -> tuple[Sample, Sample] | None:
     return None
 
 
-def _check_alike(rows: Iterable[Sample], label: str | None) -> None:
+def check_alike(rows: Iterable[Sample], label: str | None) -> None:
+    """Refuse samples of one id that ask different questions."""
     pair = _find_contradiction(rows)
     if pair is not None:
         one, other = pair
@@ -192,7 +193,7 @@ def _check_alike(rows: Iterable[Sample], label: str | None) -> None:
 def join_samples(parts: Mapping[str, Samples]) -> Samples:
     """Join the samples of several systems, each under its name."""
     rows = [replace(row, system=name) for name, part in parts.items() for row in part]
-    _check_alike(rows, None)
+    check_alike(rows, None)
     mapping: dict[str, list[str]] = {}
     for part in parts.values():
         for field, column in part.mapping.items():
@@ -278,7 +279,7 @@ def _field_of(name: str) -> str:
 
 
 @dataclass
-class _Reader:
+class SampleReader:
     """Reads rows into samples; a wrong value is a fault of its own sample only."""
 
     mapping: Mapping[str, str]
@@ -289,6 +290,7 @@ class _Reader:
         self.seen: dict[tuple[str | None, str], int] = {}
 
     def sample(self, number: int, row: dict[str, Any]) -> Sample:
+        """The sample of a row; without an id, its number is its id."""
         faults: dict[str, str] = {}
         notes: list[str] = []
 

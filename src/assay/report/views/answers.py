@@ -160,6 +160,8 @@ def name_stage(stage: str) -> Said:
 
 def stages(found: Mapping[str, tuple[str, ...]]) -> list[Block]:
     """How many samples are at each stage, with examples and what to do."""
+    if not found:
+        return []
     total = sum(map(len, found.values()))
     rows = tuple(
         (
