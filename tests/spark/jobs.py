@@ -31,6 +31,8 @@ from assay.errors import AssayError
 from lake import MEASURES, RULES, SUBTOPICS, faulty_rows, random_rows, random_samples, rows_of_run, scatter
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from assay.engines.engine import Engine
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "robust03"
@@ -41,7 +43,10 @@ SHORT = {  # of all cases, those that run unless ASSAY_STRESS is set
                 "dedupe", "trec9", "subtopics_joined"),
     "connect": ("demo", "random1", "random3_joined", "fold_map", "subtopics"),
 }  # fmt: skip
-OTHERS = ("check_0", "check_1000000", "answers_words", "answers_lines", "answers_embedding", "faults")
+OTHERS = {  # likewise, of what is not an evaluation
+    "cluster": ("check_0", "check_1000000", "answers_words", "answers_lines", "answers_embedding", "faults"),
+    "connect": ("check_1000000", "answers_lines"),
+}
 FAILING = ("fails_twice", "loses_its_executor")
 
 
@@ -171,22 +176,24 @@ def failing_cases(folder: Path):
         yield name, folder / "random0.jsonl", folder / "random0", [assay.measure(troubled), "map"], {}
 
 
-def checks(engine: Engine, folder: Path) -> dict[str, list[str]]:
+def checks(engine: Engine, folder: Path, wanted: Collection[str]) -> dict[str, list[str]]:
     """What is found in judgments and runs that have every fault, with judgments that are sent and that are joined."""
     return {
         f"check_{carried}": [repr(one) for one in check_tables(
             str(folder / "faulty_judged"), [str(folder / "faulty")], engine=engine, carried=carried).findings]
-        for carried in (0, 10**6)
+        for carried in (0, 10**6) if f"check_{carried}" in wanted
     }  # fmt: skip
 
 
-def answers(engine: Engine, folder: Path) -> dict[str, list[str]]:
+def answers(engine: Engine, folder: Path, wanted: Collection[str]) -> dict[str, list[str]]:
     """Answers that are judged by words and by embeddings, in a table and in lines."""
     found = {}
     for name, place, how in (
         ("words", "samples", {}), ("lines", "lines", {"cluster": "area"}),
         ("embedding", "samples", {"method": "embedding", "embedder": "wordllama"}),
     ):  # fmt: skip
+        if f"answers_{name}" not in wanted:
+            continue
         out = folder / f"out_{uuid4().hex}"
         systems = answer_tables(
             str(folder / place), engine=engine, folder=out, parts=2 if name == "words" else 1, **how
@@ -236,7 +243,9 @@ def main(where: str, place: str, count: str, *names: str) -> None:
                 for system, one in systems.items()
             }  # fmt: skip
     if not names:
-        told |= checks(engine, folder) | answers(engine, folder) | faults(engine, folder)
+        wanted = OTHERS["cluster"] if STRESS or label == "here" else OTHERS[label]
+        told |= checks(engine, folder, wanted) | answers(engine, folder, wanted)
+        told |= faults(engine, folder) if "faults" in wanted else {}
     (folder / f"{label}{'_failing' if names else ''}.json").write_text(json.dumps(told), encoding="utf-8")
 
 
