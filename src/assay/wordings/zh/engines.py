@@ -60,6 +60,7 @@ TEXTS = {
     "an engine asks no language model: judge with one on this machine, without --engine": "引擎不调用语言模型：请在本机不加 --engine 用语言模型评判",
     "name the embedder that all workers use: --embedder wordllama, minilm or the folder of a model": "请指定所有工作进程使用的向量模型：--embedder wordllama、minilm 或模型文件夹",
     "on an engine one method judges all: choose --method words or --method embedding": "使用引擎时由一种方法评判全部样本：请选择 --method words 或 --method embedding",
+    "name a system in every row": "请在每一行写明系统",
     "some samples name a system and others do not": "有些样本写明了系统，有些没有",
     "an engine takes one table of samples, in which a column names the systems": "引擎接受一个样本表，其中由一列写明系统",
     "there is no engine {name}: give local or spark": "没有名为 {name} 的引擎：请给出 local 或 spark",
