@@ -57,7 +57,7 @@ TEXTS = {
     "rows of a table have no order that could number them: give every sample an id": "表中的行没有可用来编号的顺序：请为每个样本给出 id",
     "there are two samples {name}": "有两个样本 {name}",
     "name it with --map {field}=COLUMN; on an engine, every sample needs an id": "请用 --map {field}=COLUMN 指定；使用引擎时，每个样本都需要 id",
-    "an engine asks no language model: judge with one on this machine, without --engine": "引擎不调用语言模型：请在本机不加 --engine 用语言模型评判",
+    "an engine asks no language model: judge with one on this machine, without --engine": "引擎不调用大模型：请在本机不加 --engine 用大模型评判",
     "name the embedder that all workers use: --embedder wordllama, minilm or the folder of a model": "请指定所有工作进程使用的向量模型：--embedder wordllama、minilm 或模型文件夹",
     "on an engine one method judges all: choose --method words or --method embedding": "使用引擎时由一种方法评判全部样本：请选择 --method words 或 --method embedding",
     "name a system in every row": "请在每一行写明系统",
