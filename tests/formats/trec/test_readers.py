@@ -178,6 +178,7 @@ def test_all_readers_read_what_splitting_at_ascii_blanks_gives(tmp_path, monkeyp
         monkeypatch.setattr(files, "_HEAD", head)
         monkeypatch.setattr(pieces, "_PIECE", random.Random(seed).choice([1 << 22, 50]))
         monkeypatch.setattr(pieces, "_LOOK", 40)
+        monkeypatch.setattr(trec, "_SLICE", random.Random(seed).choice([1 << 23, 30]))
         judged, listed = Maker(seed).pair()
         qrels.write_bytes(judged)
         run.write_bytes(listed)
@@ -283,6 +284,7 @@ def test_what_is_written_is_read_again_and_what_could_not_be_is_refused(tmp_path
 @pytest.mark.parametrize("size", [1, 7, 40, 1 << 20])
 def test_a_file_that_is_read_in_slices_gives_the_same_rows_and_line_numbers(tmp_path, monkeypatch, size):
     monkeypatch.setattr(by_line, "_SLICE", size)
+    monkeypatch.setattr(trec, "_SLICE", size)
     lines = ["# a comment", "", *(f"q{i // 3}  Q0 d{i} {i} {9 - i}.5 tag" for i in range(9)), "", "# the end"]
     place = tmp_path / "r.run"
     for end in ("\n", "\r\n"):

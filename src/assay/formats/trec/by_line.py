@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+from typing import TYPE_CHECKING
+
 from assay.errors import InputError, excerpt
-from assay.formats.trec.scan import BLANKS, FIELD, QRELS, RUN, RUN_LINE, Layout, fields_read, schema_of
+from assay.formats.files import decode
+from assay.formats.trec.scan import (
+    BLANKS,
+    BOM,
+    FIELD,
+    QRELS,
+    RUN,
+    RUN_LINE,
+    Layout,
+    count_ends,
+    fields_read,
+    scan,
+    schema_of,
+    tidy,
+)
 from assay.lazy import pl
 from assay.messages import say
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _SLICE = 1 << 20  # characters that are split into fields at a time
+
+
+def read_some(data: bytes, label: str, layout: Layout, line: Callable[[], int], *, finite: bool = True) -> pl.DataFrame:
+    """Read whole lines, tidied up, with Polars; or line by line, for which `line` finds the number of the first."""
+    even = tidy(data)
+    # Polars would drop a byte order mark at the beginning, wherever that is in the file.
+    alike = bool(even) and not even.startswith(BOM) and count_ends(even, " ", layout) == 0
+    frame = scan(BytesIO(even), " ", layout, finite=finite) if alike else None
+    if frame is not None:
+        return frame
+    first = line()
+    return read_lines(decode(data, label, first), label, layout, first=first, finite=finite)
 
 
 def read_lines(text: str, label: str, layout: Layout, *, first: int = 1, finite: bool = True) -> pl.DataFrame:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import os
 from functools import partial
-from io import BytesIO
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,11 +16,11 @@ import numpy as np
 from assay.data.limits import LINE, MEGABYTE, long_line
 from assay.data.rows import Rows, Unclean
 from assay.errors import InputError
-from assay.formats.files import Input, decode
-from assay.formats.trec.by_line import read_lines
+from assay.formats.files import Input
+from assay.formats.trec.by_line import read_some
 from assay.formats.trec.decimals import MARGIN
 from assay.formats.trec.lines import LineRange, read_pool, read_rows
-from assay.formats.trec.scan import QRELS, QUERY, RUN, Layout, count_ends, scan, tidy
+from assay.formats.trec.scan import BOM, QRELS, QUERY, RUN, Layout, tidy
 from assay.formats.unpacking import check_size
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 _PIECE = 1 << 22
 _LOOK = 1 << 16
 _MARGIN = b"\n" * MARGIN
-BOM = b"\xef\xbb\xbf"
 _AHEAD = 4  # pieces: what one core reads in the time that imports take
 _started: dict[str, tuple[int, list[Future[Rows]]]] = {}  # where they end, and what was begun
 
@@ -118,12 +116,7 @@ def _rows(label: str, lines: LineRange, line: Callable[[], int], *, plain: bool)
     found = _read(lines) if plain else None
     if found is not None:
         return found
-    data = lines.data[lines.begin : lines.end]
-    even = tidy(data)
-    # Polars would drop a byte order mark wherever a piece begins with one.
-    like_others = even and not even.startswith(BOM) and count_ends(even, " ", RUN) == 0
-    frame = scan(BytesIO(even), " ", RUN) if like_others else None
-    return Rows.of(read_lines(decode(data, label, line()), label, RUN, first=line()) if frame is None else frame)
+    return Rows.of(read_some(lines.data[lines.begin : lines.end], label, RUN, line))
 
 
 def _read(lines: LineRange) -> Rows | None:

@@ -13,18 +13,19 @@ from assay.data.judgments import Judgments
 from assay.data.run import Pieces
 from assay.errors import InputError, Repeated, excerpt
 from assay.formats.files import Input
-from assay.formats.trec.by_line import read_lines
-from assay.formats.trec.pieces import BOM, loaders, separator_of
-from assay.formats.trec.scan import QRELS, RUN, Layout, any_uneven, fields_of, scan
+from assay.formats.trec.by_line import read_some
+from assay.formats.trec.pieces import loaders, separator_of
+from assay.formats.trec.scan import BOM, QRELS, RUN, Layout, any_uneven, fields_of, scan
 from assay.lazy import pl
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from assay.data.rows import Rows
     from assay.data.source import Source
 
+_SLICE = 1 << 23  # bytes
 JUDGE_LINE = "# judge: "
 
 
@@ -60,10 +61,24 @@ def read_trec(source: Input, layout: Layout, *, finite: bool = True) -> pl.DataF
     clean = separator is not None and not any_uneven(source, separator, layout)
     frame = scan(place, separator, layout, finite=finite) if clean and separator is not None else None
     if frame is None:
-        frame = read_lines(source.text, source.label, layout, finite=finite)
+        frame = pl.concat(_slices(source, layout, finite=finite))
     if not len(frame):
         raise InputError(say("the file has no rows, only comments or blank lines"), path=source.label)
     return frame
+
+
+def _slices(source: Input, layout: Layout, *, finite: bool) -> Iterator[pl.DataFrame]:
+    """Read some whole lines at a time."""
+    if b"\0" in source.head:
+        _ = source.text  # says that this is no text, if it is none
+    at, line = len(BOM) if source.head.startswith(BOM) else 0, 1
+    while at < source.size:
+        size = _SLICE
+        while not (end := (data := source.part(at, at + size)).rfind(b"\n") + 1) and at + size < source.size:
+            size *= 2
+        data = data[: end or None]
+        yield read_some(data, source.label, layout, lambda: line, finite=finite)  # noqa: B023 - asked for at once
+        at, line = at + len(data), line + data.count(b"\n")
 
 
 def locate(source: Source | None, error: Repeated) -> Repeated:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from assay.formats.files import Input
 
 _PART = 1 << 23
+BOM = b"\xef\xbb\xbf"
 BLANKS = " \t\r\v\f"
 FIELD = r"[^ \t\r\x0b\x0c]+"
 _FIELD = re.compile(FIELD)
