@@ -491,6 +491,8 @@ READERS = {
     "qrels.txt": (QRELS.encode(), [assay.read_judgments, check]),
     "a.run": (RUN.encode(), [evaluate, assay.read_run, check, fuse]),
     "plain.qrels": (QRELS.replace("# judge: m\n", "").encode(), [assay.read_judgments]),
+    "unclean.run": (b"\xef\xbb\xbf# a run\r\n" + RUN.replace(" ", " \t").replace("\n", "\r\n").encode(), [evaluate, assay.read_run]),
+    "tags.long.run": (RUN.replace("\n", " of two words\n").encode(), [evaluate, assay.read_run]),
     "a.run.gz": (gzip.compress(RUN.encode(), 1), [evaluate, assay.read_run]),
     "run.jsonl": (jsonl(ROWS), [evaluate, check]),
     "grades.jsonl": (jsonl(GRADES), [assay.read_judgments, check]),
