@@ -305,3 +305,11 @@ def test_the_lines_of_a_repeated_document_are_named_behind_a_byte_order_mark(tmp
     path.write_bytes(b"\xef\xbb\xbfq 0 d 1\nq 0 e 1\nq 0 d 1\n")
     with pytest.raises(InputError, match=r"'d' is judged twice for query 'q' \(lines 1 and 3\)"):
         read_judgments(path)
+
+
+def test_a_byte_order_mark_alone_has_no_rows(tmp_path):
+    path = tmp_path / "r.run"
+    path.write_bytes(b"\xef\xbb\xbf")
+    for reader in (read_run, lambda place: assay.evaluate({"q": {"d": 1}}, place, ["map"])):
+        with pytest.raises(InputError, match="no rows"):
+            reader(path)

@@ -13,7 +13,7 @@ from assay.data.judgments import Judgments
 from assay.data.run import Pieces
 from assay.errors import InputError, Repeated, excerpt
 from assay.formats.files import Input
-from assay.formats.trec.by_line import read_some
+from assay.formats.trec.by_line import read_lines, read_some
 from assay.formats.trec.pieces import loaders, separator_of
 from assay.formats.trec.scan import BOM, QRELS, RUN, Layout, any_uneven, fields_of, scan
 from assay.lazy import pl
@@ -61,7 +61,7 @@ def read_trec(source: Input, layout: Layout, *, finite: bool = True) -> pl.DataF
     clean = separator is not None and not any_uneven(source, separator, layout)
     frame = scan(place, separator, layout, finite=finite) if clean and separator is not None else None
     if frame is None:
-        frame = pl.concat(_slices(source, layout, finite=finite))
+        frame = pl.concat([read_lines("", source.label, layout), *_slices(source, layout, finite=finite)])
     if not len(frame):
         raise InputError(say("the file has no rows, only comments or blank lines"), path=source.label)
     return frame
