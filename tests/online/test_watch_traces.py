@@ -124,3 +124,20 @@ def test_a_request_that_is_still_open_is_counted_when_it_ends(tmp_path):
     found = assay.watch_log(place, state=tmp_path / "state", **SETTINGS)
     assert [one.requests for one in found.windows] == [1]
     assert found.windows[0].value("query_latency(p=50)").interval.estimate == pytest.approx(2000)
+
+
+def test_requests_that_went_wrong_become_samples_each_once_and_not_for_ever(tmp_path):
+    requests = hours(2, each=20, failing={1})
+    place = write(tmp_path / "t.jsonl", *(one for spans in requests for one in spans))
+    bad = tmp_path / "bad.jsonl"
+    for _ in range(2):
+        assay.watch_log(place, bad=bad, state=tmp_path / "state", **SETTINGS)
+        found = assay.read_samples(bad)
+        why = [one.others["why"] for one in found.rows]
+        assert (why.count("error_rate"), why.count("no_answer")) == (15, 4 + 1)
+        assert len({one.query_id for one in found.rows}) == 20
+    refused = next(one for one in found.rows if one.others["why"] == "no_answer")
+    assert (refused.answer, refused.contexts[0].text) == ("I don't know.", "The tower opened in 1889.")
+    assay.watch_log(place, bad=bad, keep="1d", state=tmp_path / "state", **SETTINGS)
+    assert bad.read_text() == ""
+    assert not any(path.is_file() for path in (tmp_path / "state" / "bad").iterdir())

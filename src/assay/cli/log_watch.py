@@ -114,7 +114,8 @@ class Receiving:
     listen: str | None = option("--listen", metavar="[HOST:]PORT", section="receiving")
     salt: str | None = option("--salt", metavar="TEXT|@FILE|env:NAME", section="receiving", only="--listen")
     redact: bool = option("--redact", default=False, is_flag=True, section="receiving", only="--listen")
-    keep: str | None = option("--keep", metavar="DURATION", section="receiving", only="--listen")
+    keep: str | None = option("--keep", metavar="DURATION", section="receiving")
+    bad: str | None = option("--bad", type=OUTPUT, metavar="FILE", section="receiving")
 
     @contextmanager
     def open(self, state: str | None) -> Iterator[WatchEndpoint | None]:
@@ -171,7 +172,9 @@ def command(
 
     out.check()
     monitoring.check()
+    options.check_folder(receiving.bad)
     more = {**watching.more(measures, None if receiving.listen is None else _STATE), **judging.more()}
+    more |= {"bad": receiving.bad, "keep": receiving.keep}
     if once:
         if receiving.listen is not None:
             raise UsageError(say("--once reads what is there, and --listen waits for what comes: choose one of them"))

@@ -11,7 +11,7 @@ from assay.errors import UsageError
 from assay.formats.traces.reading import is_traces
 from assay.messages import say
 from assay.online.watching.feeds import EventFeed, TraceFeed, refuse_missing
-from assay.online.watching.settings import plan_watch
+from assay.online.watching.settings import plan_watch, read_duration
 from assay.online.watching.state import WatchState
 from assay.online.watching.watcher import Watcher
 
@@ -46,6 +46,8 @@ def watch_log(
     judge: Client | None = None,
     judged: int = 20,
     max_cost: float | None = None,
+    bad: str | os.PathLike[str] | None = None,
+    keep: str | None = None,
     state: str | os.PathLike[str] | None = None,
 ) -> Watch:
     r"""Read what is new in a log, close the windows of event time that are over, and say which alerts stand.
@@ -62,7 +64,8 @@ def watch_log(
     by their texts, should stay as they were at first.
 
     Of traces, a `judge` looks at a sample of answers of each window, `judged` of them, for at most `max_cost` a day;
-    the probabilities of the sample weigh its mean.
+    the probabilities of the sample weigh its mean. Requests that failed or were not answered are written as samples to
+    the file `bad`; their texts are kept in the state, for as long as `keep` says (30d).
 
     >>> import assay
     >>> from pathlib import Path
@@ -77,6 +80,7 @@ def watch_log(
         false_alarms=false_alarms, in_a_row=in_a_row, drift=drift, baseline=baseline, canary=canary,
     )  # fmt: skip
     with closing(open_watch(log, settings, state, judge=_make_judge(judge, judged, max_cost))) as watcher:
+        watcher.bad, watcher.keep = bad, None if keep is None else read_duration(keep)
         return watcher.catch_up()
 
 
@@ -89,6 +93,8 @@ def follow_log(
     judge: Client | None = None,
     judged: int = 20,
     max_cost: float | None = None,
+    bad: str | os.PathLike[str] | None = None,
+    keep: str | None = None,
     **more: Any,
 ) -> Generator[Watch, None, None]:
     r"""Watch a log for ever: yields what was found at first, and again whenever windows were closed.
@@ -107,6 +113,7 @@ def follow_log(
     """
     asked = _make_judge(judge, judged, max_cost)
     with closing(open_watch(log, plan_watch(**more), state, traces=traces, judge=asked)) as watcher:
+        watcher.bad, watcher.keep = bad, None if keep is None else read_duration(keep)
         yield from watcher.follow(pause)
 
 

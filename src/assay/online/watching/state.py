@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO, Self
 
 _VERSION = 1
-_JOURNAL, _LOCK, _ROWS = "journal", "lock", "rows"
+_JOURNAL, _LOCK, _ROWS, _BAD = "journal", "lock", "rows", "bad"
 _LONG = 4000  # entries after which the journal is written anew
 
 
@@ -66,7 +66,8 @@ class WatchState:
     def open(cls, folder: Path, settings: Mapping[str, Any], kind: str) -> Self:
         """Open a state, or begin one; nobody else may use it until it is closed."""
         try:
-            (folder / _ROWS).mkdir(parents=True, exist_ok=True)
+            for name in (_ROWS, _BAD):
+                (folder / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(say("cannot be written: {reason}", reason=cause(error)), path=str(folder)) from None
         made = cls(folder, settings, kind)
@@ -82,6 +83,11 @@ class WatchState:
     def journal(self) -> Path:
         """The file of entries."""
         return self.folder / _JOURNAL
+
+    @property
+    def bad(self) -> Path:
+        """The folder of requests that went wrong."""
+        return self.folder / _BAD
 
     def place(self, name: str) -> Path:
         """Where a file of rows is."""

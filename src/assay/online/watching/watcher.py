@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.data.requests import look_through
 from assay.messages import say
+from assay.online.watching.bad import expire_bad, keep_bad, name_bad, write_bad
 from assay.online.watching.drifting import find_drift
 from assay.online.watching.feeds import is_read, last_write, list_files
 from assay.online.watching.measuring import describe_measures, measure_window, tell_time
@@ -16,6 +17,7 @@ from assay.online.watching.state import Reading
 from assay.results.watch import OpenWindow, Watch
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
@@ -45,6 +47,8 @@ class Watcher:
     state: WatchState
     clock: Callable[[], int] = read_clock
     judge: WatchJudge | None = None
+    bad: str | os.PathLike[str] | None = None
+    keep: float | None = None
 
     def close(self) -> None:
         """Let others use the state."""
@@ -91,8 +95,12 @@ class Watcher:
             self._keep(piece)
 
     def tell(self) -> Watch:
-        """What was found so far."""
+        """What was found so far; the requests that went wrong are written where that was asked for."""
         state, settings = self.state, self.settings
+        if self.keep is not None:
+            expire_bad(state.bad, int((self.clock() / _MICRO - self.keep) // settings.width))
+        if self.bad is not None:
+            write_bad(state.bad, self.bad)
         left = {name: n for name, n in state.counts.items() if n and name != "rows"}
         width = round(settings.width * _MICRO)
         return Watch(
@@ -189,6 +197,7 @@ class Watcher:
             more=[*drift, *self._judge(content.served)],
             empty_before=empty,
         )
+        keep_bad(content.served, name_bad(state.bad, window))
         state.close_window(window, made, baseline)
 
     def _judge(self, served: Sequence[Served]) -> list[WatchValue]:

@@ -61,11 +61,12 @@ TEXTS = {
     "option.log.watch.listen": "Receive traces over OTLP/HTTP at /v1/traces and /v1/logs, and show the last window to Prometheus at /metrics; on this machine alone unless a host is named.",
     "option.log.watch.salt": "Replace ids of users and sessions in received traces by keyed hashes.",
     "option.log.watch.redact": "Take personal data out of the texts of received traces.",
-    "option.log.watch.keep": "Delete received traces after so long: 30d.",
+    "option.log.watch.keep": "Delete received traces, and the texts of requests that went wrong, after so long: 30d.",
     "help.section.receiving": "Receiving",
     "cli.watch_listens": "traces: {origin}/v1/traces; measures: {origin}/metrics",
     "option.log.watch.judge": "A language model that judges a sample of the answers of each window of traces.",
     "option.log.watch.judged": "How many answers of a window are judged.",
     "option.log.watch.max_cost": "Money that the judge may cost in a day: a window for which it might not be enough is not judged.",
+    "option.log.watch.bad": "Write the requests of traces that failed or were not answered as samples (.jsonl).",
     "help.section.watching": "Watching",
 }
