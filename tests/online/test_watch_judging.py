@@ -25,7 +25,7 @@ from online.growing_logs import Killed, die
 from otlp import rag, write
 
 SETTINGS = {"drift": 0, "measures": "query_cost", "at_least": {"faithfulness": 0.9}, "judged": 12}
-PRICES = '[[price]]\nmodel = "m"\ndate = 2026-01-01\ninput = 1.0\noutput = 1.0\n'
+PRICES = '[[price]]\nhost = "127.0.0.1"\nmodel = "m"\ndate = 2026-01-01\ninput = 1.0\noutput = 1.0\n'
 
 
 def judge(received):
