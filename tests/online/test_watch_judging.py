@@ -92,7 +92,7 @@ def test_a_day_costs_no_more_than_it_may(tmp_path):
     (tmp_path / "prices.toml").write_text(PRICES)
     with FakeLLM(judge) as server, Client(server.url, "m", prices=tmp_path / "prices.toml") as client:
         poor = assay.watch_log(place, judge=client, max_cost=0.001, state=tmp_path / "poor", **SETTINGS)
-        assert server.requests == []
+        assert not server.requests
         rich = assay.watch_log(place, judge=client, max_cost=5, state=tmp_path / "rich", **SETTINGS)
         assert client.spending.spent == pytest.approx(12 * 550e-6)
     assert poor.windows[0].value("faithfulness") is None
