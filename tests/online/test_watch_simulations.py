@@ -22,8 +22,8 @@ from assay.stats.drift import stability_interval
 from conftest import STRESS
 
 RULE = plan_alarms(24 * 365.25)
-WINDOWS = 1000 * 30 * 24 if STRESS else 1000
-DELAYS = 4000 if STRESS else 200
+WINDOWS = 1000 * 30 * 24 if STRESS else 500
+DELAYS = 4000 if STRESS else 80
 USERS = 150
 BASELINE = np.full(8, 3000)
 

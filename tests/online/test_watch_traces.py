@@ -11,6 +11,7 @@ import assay
 from assay.online.watch import open_watch
 from assay.online.watching import feeds, state
 from assay.online.watching.settings import plan_watch
+from conftest import STRESS
 from online.growing_logs import Killed, die
 from otlp import lines, rag, request, span, write
 
@@ -97,7 +98,7 @@ def test_killed_at_any_write_no_request_is_lost_and_none_counted_twice(tmp_path,
     expected = numbers(assay.watch_log(place, state=tmp_path / "whole", **SETTINGS))
     death = die(monkeypatch, (state, "add_entry"), (state, "write_atomically"), (feeds, "write_atomically"))
     deaths = 0
-    for moment in range(1, 80):
+    for moment in range(1, 80, 1 if STRESS else 2):
         death.left = moment
         folder = tmp_path / f"state-{moment}"
         try:
@@ -108,7 +109,7 @@ def test_killed_at_any_write_no_request_is_lost_and_none_counted_twice(tmp_path,
         death.left = 0
         found = assay.watch_log(place, state=folder, **SETTINGS)
         assert numbers(found) == expected, moment
-    assert deaths > 2
+    assert deaths > 1
 
 
 def test_a_request_that_is_still_open_is_counted_when_it_ends(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from assay.stats.drift import group_names, group_numbers, stability_interval
 from conftest import STRESS
 
-DRAWS = 20_000 if STRESS else 1500
+DRAWS = 20_000 if STRESS else 600
 LEVEL = 0.9785  # two-sided: what hours ask for
 
 
