@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 
 SECOND = 10**9
 START = 1_767_225_600 * SECOND  # 2026-01-01
@@ -94,3 +95,16 @@ def write(path, *spans, each=1):
     """Write spans to a file, so many a line."""
     path.write_text(lines(*(request(*spans[i : i + each]) for i in range(0, len(spans), each))), encoding="utf-8")
     return path
+
+
+def as_protobuf(*spans):
+    """The same spans in protobuf, by OpenTelemetry's own classes."""
+    from google.protobuf.json_format import ParseDict
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+    found = json.loads(json.dumps(request(*spans)))
+    for one in found["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+        for name in ("traceId", "spanId", "parentSpanId"):
+            if name in one:  # protobuf's own JSON has ids in base64
+                one[name] = b64encode(bytes.fromhex(one[name])).decode()
+    return ParseDict(found, ExportTraceServiceRequest()).SerializeToString()

@@ -26,6 +26,7 @@ import numpy as np
 import pytest
 
 import assay
+import otlp
 import reply_readers as replies
 from assay.analysis.check_files import check_files
 from assay.analysis.economics import read_costs
@@ -35,7 +36,7 @@ from assay.analysis.proposal_files import read_earlier
 from assay.analysis.stored import read_system, read_systems
 from assay.curation.collection import open_collection
 from assay.data.judgments import Judgments
-from assay.errors import AssayError
+from assay.errors import AssayError, InputError
 from assay.formats.detect import MANIFEST as RESULT_OF_FOLDER
 from assay.formats.documents import hash_of_text, read_documents, read_drawn, read_pairs, read_rounds
 from assay.formats.events.privacy import read_salt
@@ -49,6 +50,13 @@ from assay.formats.results import load_result, read_calibration
 from assay.formats.samples import read_samples
 from assay.formats.set_folders import MANIFEST, hash_of, read_manifest, write_manifest
 from assay.formats.splits import read_training
+from assay.formats.traces.assembling import assemble
+from assay.formats.traces.keeping import encode_lines
+from assay.formats.traces.open_traces import OpenTraces
+from assay.formats.traces.otlp_json import Unreadable, decode_json
+from assay.formats.traces.otlp_protobuf import decode_logs, decode_traces
+from assay.formats.traces.privacy import redact_texts
+from assay.formats.traces.reading import read_new_traces
 from assay.formats.trec.reading import last_tag, read_whole_grades, read_zscores
 from assay.formats.verdicts import read_votes
 from assay.judge import prompting as judging
@@ -476,8 +484,62 @@ def watch(place):
     return assay.watch_log(place, measures="any_click", state=folder)
 
 
+def traces(place):
+    found = assay.read_traces(place, attributes=["session.id", "gen_ai.prompt"], salt="grain of salt", redact=True)
+    return found.samples, found.log(["session.id"]).frame.collect()
+
+
+def growing_traces(place):
+    """Read a file of traces as if it grew, keep what was read, and read that."""
+    batch, position = read_new_traces(place)
+    read_new_traces(place, position, ended=True)
+    for line in encode_lines(batch).splitlines():
+        assert not decode_json(line).rejected
+    waiting = OpenTraces()
+    waiting.add(batch)
+    return OpenTraces.from_bytes(waiting.to_bytes()).take_all() or batch
+
+
+def sent_spans(place):
+    """Decode what exporters send, as spans and as log records."""
+    data = Path(place).read_bytes()
+    with contextlib.suppress(Unreadable):
+        decode_logs(data)
+    try:
+        batch = decode_traces(data)
+    except Unreadable as error:
+        raise InputError(error.message) from None
+    for line in encode_lines(redact_texts(batch)).splitlines():
+        assert not decode_json(line).rejected
+    return assemble(batch.spans, batch.events)
+
+
+def open_traces(place):
+    return OpenTraces.from_bytes(Path(place).read_bytes()).take_all()
+
+
+def stored_traces():
+    waiting = OpenTraces()
+    waiting.add(decode_json(otlp.lines(otlp.request(*otlp.rag())).encode()))
+    return waiting.to_bytes()
+
+
+MESSAGES = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "what is tea? mail a@b.example"}]}])
+CHAT = otlp.span(5, {"gen_ai.operation.name": "chat", "gen_ai.input.messages": MESSAGES, "gen_ai.prompt.0.content": "x",
+    "gen_ai.output.messages": [{"role": "assistant", "content": "hot"}], "gen_ai.response.time_to_first_chunk": 0.5},
+    parent=1, status={"code": 2, "message": "no"}, events=[(0.5, "db.query.result", {"db.query.result.id": "d"})])  # fmt: skip
+CALLS = otlp.lines(otlp.request(*otlp.rag()[:2]), otlp.request(*otlp.rag()[2:], CHAT), {"resourceLogs": [{"scopeLogs": [
+    {"logRecords": [{"traceId": f"{1:032x}", "spanId": f"{5:016x}", "eventName": "gen_ai.choice", "timeUnixNano": "5",
+                     "body": otlp.any_value({"message": {"content": "A."}})}]}]}]}).encode()  # fmt: skip
+
+
 READERS = {
     "watch-journal": (watch_journal(), [watch_state]),
+    "traces.jsonl": (CALLS, [traces, growing_traces, check, read_samples]),
+    "traces.json": (json.dumps(otlp.request(*otlp.rag()), indent=1).encode(), [traces, check]),
+    "traces.jsonl.gz": (gzip.compress(CALLS, 1), [traces]),
+    "spans.bin": (otlp.as_protobuf(*otlp.rag(), CHAT), [sent_spans]),
+    "open-traces.bin": (stored_traces(), [open_traces]),
     "labels.jsonl": (labels_log(), [labels]),
     "folder-manifest.json": (MANIFEST_OF_SCORES, [score_folder]),
     "folder-part.parquet": (PART_OF_SCORES, [score_folder]),

@@ -6,7 +6,6 @@ import gzip
 import json
 import threading
 import time
-from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
@@ -15,7 +14,6 @@ from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
-    ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
 from opentelemetry.sdk.resources import Resource
@@ -78,18 +76,6 @@ def packed(*spans):
     return json.dumps(otlp.request(*spans)).encode()
 
 
-def as_protobuf(*spans):
-    """The same spans in protobuf, by OpenTelemetry's own classes."""
-    from google.protobuf.json_format import ParseDict
-
-    found = otlp.request(*spans)
-    for one in found["resourceSpans"][0]["scopeSpans"][0]["spans"]:
-        for name in ("traceId", "spanId", "parentSpanId"):
-            if name in one:  # protobuf's own JSON has ids in base64
-                one[name] = b64encode(bytes.fromhex(one[name])).decode()
-    return ParseDict(found, ExportTraceServiceRequest()).SerializeToString()
-
-
 @pytest.mark.parametrize("compression", [Compression.Gzip, Compression.NoCompression])
 def test_spans_of_the_real_sdk_arrive_and_become_a_request(receiver, taken, compression):
     provider = TracerProvider(resource=Resource.create({"service.name": "shop"}))
@@ -123,7 +109,7 @@ def test_the_real_exporter_comes_again_when_it_is_asked_to(receiver, taken):
 
 
 def test_json_and_protobuf_packed_or_not_say_the_same(send, taken):
-    data, bytes_ = packed(*otlp.rag()), as_protobuf(*otlp.rag())
+    data, bytes_ = packed(*otlp.rag()), otlp.as_protobuf(*otlp.rag())
     heads = {"content-encoding": "gzip"}
     for body, kind in ((data, JSON), (bytes_, PROTOBUF)):
         for found in (send(body, kind), send(gzip.compress(body), {**kind, **heads}), send(gzip.compress(body[:9]) + gzip.compress(body[9:]), {**kind, **heads})):  # fmt: skip
@@ -138,10 +124,15 @@ def test_log_records_arrive(send, taken):
     hexed = {**record, "traceId": "01" + "0" * 30, "spanId": "02" + "0" * 14}
     from google.protobuf.json_format import ParseDict
 
-    body = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record, {"body": {"stringValue": "no span"}}]}]}]}
+    others = [{"body": {"stringValue": "no span"}}, {**record, "eventName": "", "body": {"stringValue": "a line"}}]
+    body = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record, *others]}]}]}
     message = ParseDict(body, ExportLogsServiceRequest()).SerializeToString()
     assert send(message, PROTOBUF, "/v1/logs").status_code == 200
-    body["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0] = hexed
+    body["resourceLogs"][0]["scopeLogs"][0]["logRecords"] = [
+        hexed,
+        others[0],
+        {**others[1], "traceId": hexed["traceId"]},
+    ]
     assert send(json.dumps(body).encode(), JSON, "/v1/logs").status_code == 200
     assert taken[0] == taken[1]
     assert [(one.name, one.attributes["body"], one.time_ns) for one in taken[0].events] == [("gen_ai.user.message", {"content": "Q?"}, 7)]  # fmt: skip
@@ -151,11 +142,11 @@ def test_what_is_rejected_is_told_in_the_encoding_of_the_request(send, taken):
     wrong = {**otlp.span(9), "traceId": "00" * 16}
     found = send(packed(*otlp.rag(), wrong))
     assert (found.status_code, found.json()["partialSuccess"]["rejectedSpans"]) == (200, "1")
-    answer = ExportTraceServiceResponse.FromString(send(as_protobuf(*otlp.rag(), wrong), PROTOBUF).content)
+    answer = ExportTraceServiceResponse.FromString(send(otlp.as_protobuf(*otlp.rag(), wrong), PROTOBUF).content)
     assert answer.partial_success.rejected_spans == 1
     assert answer.partial_success.error_message == "an id of a span has 32 hexadecimal digits that are not all 0"
     assert [len(one.spans) for one in taken] == [4, 4]
-    whole = ExportTraceServiceResponse.FromString(send(as_protobuf(*otlp.rag()), PROTOBUF).content)
+    whole = ExportTraceServiceResponse.FromString(send(otlp.as_protobuf(*otlp.rag()), PROTOBUF).content)
     assert not whole.HasField("partial_success")
 
 
@@ -207,7 +198,7 @@ def test_a_value_within_values_without_end_costs_its_span_only(send, taken):
     assert send(packed(wrong).replace(b'"HERE"', nested(5000).encode())).status_code == 400
     inner = b"\x0a\x0binput.value\x12"
     value = deep_protobuf(400)
-    raw = as_protobuf(*otlp.rag())
+    raw = otlp.as_protobuf(*otlp.rag())
     bad = b"\x4a" + length(len(inner) + len(length(len(value))) + len(value)) + inner + length(len(value)) + value
     span = b"\x12" + length(len(bad)) + bad
     scope = b"\x12" + length(len(span)) + span
@@ -237,6 +228,11 @@ def test_a_body_of_very_many_empty_spans_is_refused_before_they_are_made(send, t
     spans = b"\x12\x00" * 450_000
     scope = b"\x12" + length(len(spans)) + spans
     assert send(b"\x0a" + length(len(scope)) + scope, PROTOBUF).status_code == 413
+    things = b"\x0a\x10" + b"\x01" * 16 + b"\x12\x08" + b"\x01" * 8 + b"\x5a\x00" * 300_000  # of one span
+    span = b"\x12" + length(len(things)) + things
+    scope = b"\x12" + length(len(span)) + span
+    answer = ExportTraceServiceResponse.FromString(send(b"\x0a" + length(len(scope)) + scope, PROTOBUF).content)
+    assert "more than 10,000 attributes or events" in answer.partial_success.error_message
     scopes = b"\x12\x00" * 450_000
     assert send(b"\x0a" + length(len(scopes)) + scopes, PROTOBUF).status_code == 413
 
@@ -248,7 +244,7 @@ def test_the_sink_decides_what_is_acknowledged(send, taken):
     assert found.json() == {"code": 14, "message": "too many requests: wait a second"}
     taken.error = InputError("the disk is full")
     assert send(packed(*otlp.rag())).json() == {"code": 14, "message": "the disk is full"}
-    assert send(as_protobuf(*otlp.rag()), PROTOBUF).content == b"\x08\x0e\x12\x10the disk is full"
+    assert send(otlp.as_protobuf(*otlp.rag()), PROTOBUF).content == b"\x08\x0e\x12\x10the disk is full"
 
 
 def test_a_sink_is_never_called_twice_at_once_and_none_is_lost():

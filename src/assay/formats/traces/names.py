@@ -71,6 +71,10 @@ FINISH: Final = "gen_ai.response.finish_reasons"
 ERROR: Final = "error.type"
 SERVICE: Final = "service.name"
 
+# Events and log records that are kept; all others are forgotten when they are decoded.
+EVENTS: Final = frozenset(
+    {*MESSAGE_EVENTS, CHOICE_EVENT, *DETAIL_EVENTS, FIRST_TOKEN_EVENT, EXCEPTION_EVENT, RESULT_EVENT}
+)
 PERSONAL: Final = frozenset({*SESSION, *USER})  # ids of people, which a salt replaces
 PREFIXES: Final = tuple(f"{name}." for name in (*INPUT_LISTS, *OUTPUT_LISTS, *DOCUMENT_LISTS))
 ALL: Final = frozenset(

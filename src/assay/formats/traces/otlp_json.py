@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_SPANS = 65_536  # of one request
 _MOST_LISTS = 65_536  # of scopes and resources
+_MOST_OBJECTS = 1_000_000  # of one request, braces in texts too
+MOST_ITEMS = 10_000  # attributes or events of one span
 _PATIENT = 4 * MEGABYTE  # bytes of a request whose spans are looked at one by one after a fault
 MOST_VALUE = 4 * MEGABYTE  # bytes of one value that is a list or an object
 _DEEPEST = 32
@@ -191,6 +193,8 @@ def decode_json(data: bytes, asked: Sequence[str] = ()) -> Batch:
     """Decode a request; what cannot be read of it is rejected span by span, else `Unreadable` is raised."""
     if data.count(b'"spans"') + data.count(b'"scopeSpans"') + data.count(b'"logRecords"') > _MOST_LISTS:
         raise TooMany(say("more than {n:,} lists of spans in one request", n=_MOST_LISTS))
+    if data.count(b"{") > _MOST_OBJECTS:
+        raise TooMany(say("more than {n:,} objects in one request", n=_MOST_OBJECTS))
     known = frozenset(asked)
     try:
         request = _decode(data)
@@ -261,6 +265,7 @@ def _span(span: Span, where: Resource | None, asked: frozenset[str]) -> tuple[Tr
     events = tuple(
         SpanEvent(trace, own, one.name, _whole(one.time_unix_nano), _event_attributes(one.attributes, asked))
         for one in span.events
+        if one.name in names.EVENTS
     )
     attributes = _attributes(span.attributes, asked)
     found = TraceSpan(
@@ -300,10 +305,12 @@ def size_of(attributes: Attributes, events: Sequence[SpanEvent]) -> int:
 def _event(record: LogRecord, asked: frozenset[str]) -> tuple[SpanEvent | None, bool]:
     if not record.trace_id.strip("0") or not record.span_id.strip("0"):
         return None, False  # a line of a log that belongs to no request
-    trace, packed = read_id(record.trace_id, TRACE_DIGITS)
-    own, _ = read_id(record.span_id, SPAN_DIGITS)
     attributes = _event_attributes(record.attributes, asked)
     name = record.event_name or str(attributes.get("event.name", ""))
+    if name not in names.EVENTS:
+        return None, False  # a line of a log that tells no conversation
+    trace, packed = read_id(record.trace_id, TRACE_DIGITS)
+    own, _ = read_id(record.span_id, SPAN_DIGITS)
     time = _whole(record.time_unix_nano) or _whole(record.observed_time_unix_nano)
     body = _value(record.body) if record.body is not None else None
     attributes = attributes if body is None else {**attributes, "body": body}

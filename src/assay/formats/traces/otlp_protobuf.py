@@ -15,6 +15,7 @@ from assay.data.limits import MEGABYTE
 from assay.errors import MissingPackage
 from assay.formats.traces import names
 from assay.formats.traces.otlp_json import (
+    MOST_ITEMS,
     REMOTE,
     SPAN_DIGITS,
     TRACE_DIGITS,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _MOST_LISTS = 65_536
-_MOST_BYTES = 8 * MEGABYTE  # of one span
+_MOST_BYTES = 4 * MEGABYTE  # of one span
 _ERROR = 2
 _BYTES, _FIXED64, _VARINT, _FIXED32 = 2, 1, 0, 5
 _MOST_VARINT = 10
@@ -162,10 +163,13 @@ def _service(data: bytes) -> str | None:
 
 
 def _span(span: Any, service: str | None, asked: frozenset[str]) -> TraceSpan:
+    if max(len(span.attributes), len(span.events)) > MOST_ITEMS:
+        raise Unreadable(say("more than {n:,} attributes or events of one span", n=MOST_ITEMS))
     trace, own = _id(span.trace_id, TRACE_DIGITS), _id(span.span_id, SPAN_DIGITS)
     events = tuple(
         SpanEvent(trace, own, one.name, one.time_unix_nano, _pick(one.attributes, names.is_read_of_event, asked))
         for one in span.events
+        if one.name in names.EVENTS
     )
     attributes = _pick(span.attributes, names.is_read, asked)
     return TraceSpan(
@@ -188,10 +192,12 @@ def _event(record: Any, asked: frozenset[str]) -> SpanEvent | None:
     if not any(record.trace_id) or not any(record.span_id):
         return None
     attributes = _pick(record.attributes, names.is_read_of_event, asked)
+    name = record.event_name or str(attributes.get("event.name", ""))
+    if name not in names.EVENTS:
+        return None
     body = _value(record.body)
     if body is not None:
         attributes = {**attributes, "body": body}
-    name = record.event_name or str(attributes.get("event.name", ""))
     time = record.time_unix_nano or record.observed_time_unix_nano
     return SpanEvent(_id(record.trace_id, TRACE_DIGITS), _id(record.span_id, SPAN_DIGITS), name, time, attributes)
 
