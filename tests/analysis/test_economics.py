@@ -512,7 +512,11 @@ def test_the_gain_and_its_interval_come_from_a_comparison_file(call, compared):
     assert roi["roi"]["value"] == pytest.approx((10 * expected[0] - 1) / 1)
     assert roi["roi"]["low"] == pytest.approx(10 * expected[1] - 1)
     assert roi["roi"]["high"] == pytest.approx(10 * expected[2] - 1)
-    assert (roi["method"]["text"], roi["cost_per_query"], roi["cost"]) == ("reranking", 0.001, pytest.approx(1.0))
+    assert (roi["method"]["text"], roi["cost_per_query"], roi["cost"]) == (
+        f"{roi['gain']['system']} instead of {roi['gain']['baseline']}",
+        0.001,
+        pytest.approx(1.0),
+    )
     assert set(roi["curve"][0]) >= {"queries_per_day", "net_per_day"}
 
 

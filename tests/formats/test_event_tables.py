@@ -155,3 +155,12 @@ def test_an_attribute_that_no_row_has_is_refused(tmp_path: Path) -> None:
     assert read(tmp_path / "log.csv", attributes=["country"])[0]["country"] == "DE"
     with pytest.raises(InputError, match="county"):
         read_events(tmp_path / "log.csv", attributes=["county"])
+
+
+@pytest.mark.parametrize("more", ['"answer": "In 1889."', '"reference": "In 1889."', '"gold_ids": ["d1"]'])
+def test_questions_with_what_only_samples_have_are_no_log(tmp_path, more):
+    (tmp_path / "samples.jsonl").write_text(f'{{"question": "When was it built?", {more}}}')
+    with pytest.raises(InputError, match="these are samples"):
+        read_events(tmp_path / "samples.jsonl")
+    (tmp_path / "log.jsonl").write_text(f'{{"question": "When was it built?", "time": "2025-01-01T00:00:00Z", {more}}}')
+    assert read_events(tmp_path / "log.jsonl").frame.collect()["text"].to_list() == ["When was it built?"]

@@ -96,7 +96,7 @@ def test_money_takes_the_measured_lift_with_its_interval(tmp_path):
     test.save(tmp_path / "ab.json")
     given = {"cost_per_query": 0.001, "queries_per_day": 1000, "revenue_per_query": 0.01}
     found = assay.roi(tmp_path / "ab.json", **given)
-    assert found.gain.relative.value == pytest.approx(0.2)
+    assert (str(found.method), found.gain.relative.value) == ("a instead of base", pytest.approx(0.2))
     assert found.revenue.value == pytest.approx(1000 * 0.01 * 0.2)
     assert (found.revenue.low, found.revenue.high) == pytest.approx((10 * lift.low, 10 * lift.high))
     assert 0.05 < lift.low < 0.15 < lift.high  # a gain of 5 % is shown, one of 15 % is not

@@ -79,7 +79,7 @@ class _Price:
 def _price(costs: Costs | Place | None, gain: Gain, given: _Price, currency: str | None) -> _Price:
     """The price as given, else from the costs."""
     if costs is None:
-        return replace(given, method=given.method or say("roi.step"))
+        return replace(given, method=given.method or _change_of(gain))
     if given.per_query is not None:
         raise UsageError(say("give the extra cost only once: as the cost of a query, or as costs"))
     place = say("the cost") if isinstance(costs, Costs) else os.fspath(costs)
@@ -103,6 +103,13 @@ def _price(costs: Costs | Place | None, gain: Gain, given: _Price, currency: str
     if part.queries is not None:
         return replace(_extra(part, name, gain), queries_per_day=volume)
     return _Price(name, part.of(name).per_query, volume, read, part.currency)
+
+
+def _change_of(gain: Gain) -> str:
+    """What is weighed: the system that a comparison or an A/B test is about, else a reranking of the same results."""
+    if gain.system and gain.baseline:
+        return say("roi.instead", method=gain.system, baseline=gain.baseline)
+    return say("roi.step")
 
 
 def _extra(part: Costs, name: str, gain: Gain) -> _Price:

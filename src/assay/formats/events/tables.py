@@ -76,9 +76,14 @@ def rows_of_table(
     return FileRows(picked.select(columns_of(attributes)), source, tuple(faults), columns.notes(shown))
 
 
+_OF_SAMPLES = ("answer", "reference", "gold_ids")  # what logs do not have
+
+
 def _refuse_samples(names: Sequence[str], label: str) -> None:
     """Refuse questions with their answers, of which no column says that somebody asked them or when."""
-    answered = has_any(names, SAMPLE["answer"]) and has_any(names, SAMPLE["question"], SAMPLE["contexts"])
+    answered = has_any(names, SAMPLE["question"], SAMPLE["contexts"]) and has_any(
+        names, *(SAMPLE[name] for name in _OF_SAMPLES)
+    )
     logged = has_any(names, *(EVENT[name] for name in ("action", "user", "session", "time", "feedback")))
     if answered and not logged:
         raise InputError(
