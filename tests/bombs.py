@@ -64,6 +64,7 @@ def _wide(rows: int, columns: int) -> bytes:
 
 
 DEEP = b"[" * 1_000_000
+SPANS = b'{"resourceSpans": [{"scopeSpans": [{"spans": ['
 # A name of a file, its bytes, and the command that reads it.
 BOMBS = {
     "gzip, 10 GB of a run": ("a.run.gz", lambda: _gzip(b"q1 Q0 a 1 1 t\n" * 750_000, 1000), EVALUATE),
@@ -96,6 +97,9 @@ BOMBS = {
     "TREC, one line of 64 MB": ("a.run", lambda: b"q1 Q0 a 1 1 t\nq2 Q0 " + b"a" * (64 * MB), EVALUATE),
     "events of brackets": ("l.ndjson", lambda: b'{"query_id": "1", "event_attributes": ' + DEEP, LOG),
     "events, a million attributes": ("l.ndjson", lambda: json.dumps({"query_id": "1", "action_name": "click", "event_attributes": {f"c{i}": 1 for i in range(1_000_000)}}).encode() + b"\n", LOG),
+    "traces, five million empty spans": ("t.jsonl", lambda: SPANS + b"{}," * (5 * MB - 100) + b"{}]}]}]}\n", LOG),
+    "traces, a million empty attributes": ("t.jsonl", lambda: SPANS + b'{"traceId": "1", "spanId": "1", "attributes": [' + b'{"key":""},' * (15 * MB // 11) + b'{"key":""}]}]}]}]}\n', LOG),
+    "traces, gzip, 10 GB": ("t.jsonl.gz", lambda: _gzip((SPANS + b"]}]}\n") * 200_000, 1000), LOG),
     "users, a million columns": ("u.csv", lambda: b"variant,clicks," + b",".join(b"c%d" % i for i in range(1_000_000)) + b"\na,1\n", USERS),
     "answer of a million digits": ("s.jsonl", lambda: b'{"id": "1", "question": "a", "answer": "%s", "contexts": ["b"]}' % (b"9" * 1_000_000), ANSWERS),
     "Markdown, a megabyte of brackets": ("docs/a.md", lambda: DEEP, RUN),

@@ -52,8 +52,8 @@ class ServedContext:
 class Served:
     """One request as it was served; None is what its trace does not say, and `lacks` says why.
 
-    `id` is the id of its trace in hexadecimal digits, `time` when it began, `contexts` what the answer was based on:
-    the result of the last retrieval or reranking before it. `system` is the service that served it, `attributes` are
+    `id` is the id of its trace in hexadecimal digits, `time` when it began, `contexts` what was found before the answer
+    and not replaced by a reranking. `system` is the service that served it, `attributes` are
     those that were asked for by name, `error` is how it failed, `span_id` the span that holds the answer.
     """
 

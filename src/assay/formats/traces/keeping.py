@@ -111,7 +111,7 @@ def _append(path: Path, lines: bytes) -> None:
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), _PRIVATE)
     try:
         size = os.fstat(handle).st_size
-        if size and os.pread(handle, 1, size - 1) != b"\n":
+        if size and _last_byte(handle) != b"\n":
             lines = b"\n" + lines
         try:
             written = 0
@@ -123,6 +123,11 @@ def _append(path: Path, lines: bytes) -> None:
             raise
     finally:
         os.close(handle)
+
+
+def _last_byte(handle: int) -> bytes:
+    os.lseek(handle, -1, os.SEEK_END)
+    return os.read(handle, 1)
 
 
 def _end_of(path: Path) -> datetime:
