@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SIZE = {"width": 1280, "height": 860}
+SCREEN = {"width": 1280, "height": 620}  # of the first page, which is the decision
 QUERY = "q24"  # in English, so that every browser has the letters
 
 
@@ -33,8 +34,9 @@ def has_chinese() -> bool:
 
 
 def take(browser: Browser, file: Path, name: str, part: str, **options: Any) -> None:
-    """Open a part of the file, such as #systems or #q=QUERY, and save the picture."""
-    page = browser.new_page(viewport=SIZE, reduced_motion="reduce", **options)  # type: ignore[arg-type]
+    """Open a page of the file, such as #summary or #query=ID, and save the picture."""
+    size = SCREEN if part == "summary" else SIZE
+    page = browser.new_page(viewport=size, reduced_motion="reduce", **options)  # type: ignore[arg-type]
     page.goto(f"{file.as_uri()}#{part}")
     page.wait_for_timeout(1000)
     page.screenshot(path=IMAGES / name)
@@ -78,11 +80,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=place, args=["--no-sandbox"])
         english = report(Path(folder), "en")
-        take(browser, english, "report.png", "systems")
-        take(browser, english, "query.png", f"q={QUERY}", color_scheme="dark")
+        take(browser, english, "report.png", "summary")
+        take(browser, english, "queries.png", "queries")
+        take(browser, english, "query.png", f"query={QUERY}", color_scheme="dark")
         take_workbench(browser, english.parent)
         if has_chinese():
-            take(browser, report(Path(folder), "zh"), "report.zh.png", "systems")
+            take(browser, report(Path(folder), "zh"), "report.zh.png", "summary")
         else:
             print("no font for Chinese is installed: docs/images/report.zh.png is left as it is")
         browser.close()

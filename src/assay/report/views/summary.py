@@ -66,9 +66,10 @@ def _outline(
         for group in found.groups
         for one in headline(group)
     ]
-    every = dict.fromkeys([*said[1:], *told] if said else told[1:])
-    rest = [(page, one) for page, one in every if not said or one != said[0][1]]
-    findings = tuple(Finding(say(f"page.{page}"), one, page if page in pages else "") for page, one in rest)
+    every = [*said[1:], *told] if said else [*told[1:]]
+    rest = {one: page for page, one in reversed(every) if not said or one != said[0][1]}
+    ordered = sorted(rest, key=[one for _, one in every].index)
+    findings = tuple(Finding(say(f"page.{rest[one]}"), one, rest[one] if rest[one] in pages else "") for one in ordered)
     return [Outline(findings)] if findings else []
 
 
