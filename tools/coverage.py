@@ -23,7 +23,7 @@ from scipy.special import betaincinv, stdtrit
 
 import assay
 from assay.stats import difference_interval, mean_interval, paired_t, relative_interval, sign_flip
-from assay.stats.bounded import extend_end
+from assay.stats.bounded import extend_end, reach_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -115,12 +115,34 @@ def pair_populations() -> dict[str, tuple[Floats, Floats]]:
     }
 
 
+def adverse_populations() -> dict[str, tuple[Floats, Floats]]:
+    """Pairs of which a small sample shows too little, and whose values say so: few or none lie on one side of 0."""
+    rng = np.random.default_rng(3)
+    high, chance = rng.beta(3, 1, POOL), rng.random(POOL)
+    more, half, rare, rarer, often = np.minimum(1.02 * high, 1), 0.5, 0.05, 0.02, 0.9
+
+    def turned(won: float, lost: float) -> tuple[Floats, Floats]:
+        before = np.where(chance < half, 1.0, 0.0)
+        return np.where(chance < lost, 0.0, np.where(chance > 1 - won, 1.0, before)), before
+
+    rescued = np.where(chance < rare, 1.0, more), np.where(chance < rare, 0.0, high)
+    some = np.where(chance > often, np.minimum(high + 0.1, 1), high)
+    return {
+        "1 % won by 1, 2 % lost by 1": turned(0.01, 0.02),
+        "10 % won by 1, 4 % lost by 1": turned(0.1, 0.04),
+        "5 % lost, the others gain 2 %": (np.where(chance < rare, 0.0, more), high),
+        "5 % rescued, the others gain 2 %": rescued,
+        "2 % lost, 10 % gain .1": (np.where(chance < rarer, 0.0, some), high),
+    }
+
+
 def limit_populations() -> dict[str, tuple[Floats, Floats]]:
-    """Pairs of which a small sample shows too little: rare large losses among small gains, and a long tail."""
+    """Pairs of which a small sample shows too little without a sign of it: what is rare hides among small moves."""
     rng = np.random.default_rng(3)
     high, small = rng.beta(3, 1, POOL), 0.3 * rng.beta(0.5, 2, POOL)
+    moved = np.clip(high + rng.normal(0.01, 0.02, POOL), 0, 1)
     return {
-        "5 % lost, the others gain 2 %": (np.where(rng.random(POOL) * 20 < 1, 0.0, np.minimum(1.02 * high, 1)), high),
+        "5 % lost, the others move by .02": (np.where(rng.random(POOL) * 20 < 1, 0.0, moved), high),
         "AP .06 with a long tail": (np.clip(small * rng.lognormal(0, 0.5, POOL), 0, 1), small),
     }
 
@@ -188,7 +210,22 @@ def difference_ends(rows: Floats, method: str) -> Ends:
     n, mean, error, skewness = standard(rows)
     away = [extend(_student(n), side * skewness * (method != "t")) for side in (-1, 1)]
     ends = np.maximum(mean - away[0] * error, -1), np.minimum(mean + away[1] * error, 1)
-    return tuple(np.where(error > NOTHING, end, np.nan) for end in ends)  # type: ignore[return-value]
+    low, high = (np.where(error > NOTHING, end, np.nan) for end in ends)
+    known: dict[bytes, tuple[float, float]] = {}
+    for row in () if method == "t" else unopposed(rows, error):
+        key = np.sort(rows[row]).tobytes()
+        if key not in known:
+            down = -reach_bound(-rows[row], None, -low[row], upper=1.0, risk=0.05)
+            known[key] = down, reach_bound(rows[row], None, high[row], upper=1.0, risk=0.05)
+        low[row], high[row] = known[key]
+    return low, high
+
+
+def unopposed(changes: Floats, error: Floats) -> list[int]:
+    """Samples that differ, and of which fewer than three values lie above 0 or below it."""
+    opposed = np.minimum((changes > NOTHING).sum(axis=1), (changes < -NOTHING).sum(axis=1))
+    found: list[int] = np.flatnonzero((opposed < 3) & (error > NOTHING)).tolist()  # noqa: PLR2004
+    return found
 
 
 def relative_ends(after: Floats, before: Floats, method: str) -> Ends:
@@ -220,6 +257,12 @@ def relative_ends(after: Floats, before: Floats, method: str) -> Ends:
             inside = reaches(side * middle, side)
             near, far = np.where(inside, middle, near), np.where(inside, far, middle)
         ends.append(np.where(given, np.maximum(ratio - 1 + side * near, -1.0), np.nan))
+    given_ends: dict[bytes, Interval] = {}
+    for row in () if method == "t" else unopposed(after - before, np.where(given, 1.0, 0.0)):
+        key = np.sort(after[row] + 1j * before[row]).tobytes()
+        if key not in given_ends:
+            given_ends[key] = relative_interval(after[row], before[row], bounds=BOUNDS)
+        ends[0][row], ends[1][row] = given_ends[key].low, given_ends[key].high
     return ends[0], ends[1]
 
 
@@ -367,17 +410,19 @@ def tell_real(folder: Path, cases: int) -> None:
 def main() -> None:
     """Print the tables that were asked for, or all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", help="means, pairs, limits, clusters, real")
+    parser.add_argument("tables", nargs="*", help="means, pairs, adverse, limits, clusters, real")
     parser.add_argument("--cases", type=int, default=CASES)
     parser.add_argument("--robust03", type=Path)
     asked = parser.parse_args()
-    tables = asked.tables or ["means", "pairs", "limits", "clusters", *(["real"] if asked.robust03 else [])]
+    tables = asked.tables or ["means", "pairs", "adverse", "limits", "clusters", *(["real"] if asked.robust03 else [])]
     tell(f"{asked.cases} samples; standard error at .95: {math.sqrt(0.95 * 0.05 / asked.cases):.4f}.")
     tell("Coverage (Student's in brackets, for means with empty ones as misses), median width beside Student's.")
     if "means" in tables:
         tell_means(mean_populations(), asked.cases)
     if "pairs" in tables:
         tell_pairs(pair_populations(), asked.cases)
+    if "adverse" in tables:
+        tell_pairs(adverse_populations(), asked.cases)
     if "limits" in tables:
         tell_pairs(limit_populations(), asked.cases)
     if "clusters" in tables:

@@ -21,6 +21,8 @@ from assay.analysis.listwise import ceilings, likeness
 from assay.analysis.settings import Settings
 from assay.data.judgments import Judgments
 from assay.data.run import Run
+from assay.messages import tell
+from assay.report.blocks import Lines
 from assay.report.views import comparison as report
 from assay.results.comparison import Rules
 from commands import run_assay
@@ -54,6 +56,18 @@ def systems():
     ]
 
 
+def test_intervals_of_differences_that_hardly_any_query_opposes_say_so(systems):
+    """With no query of 60 worse, large losses may not have been seen."""
+    found = compare(systems, rules=Rules(correction="none"))
+    contrast = found.contrast("strong", "precision@5")
+    low, high = adjusted_t_ends(systems[1].column("precision@5") - systems[0].column("precision@5"))
+    assert (contrast.losses, contrast.verdict) == (0, "better")
+    assert 0 < contrast.difference.low < low < high < contrast.difference.high
+    assert contrast.relative.is_bounded
+    said = [tell(line, "en") for block in report.table(found) if isinstance(block, Lines) for line in block.lines]
+    assert any("fewer than three worse: strong (P@5)" in line for line in said)
+
+
 def test_differences_and_their_tests_are_scipys(systems):
     found = compare(systems, rules=Rules(correction="none"))
     for label in ("ndcg@10", "precision@5"):
@@ -62,11 +76,15 @@ def test_differences_and_their_tests_are_scipys(systems):
         contrast = found.contrast("strong", label)
         assert contrast.difference.estimate == pytest.approx(statistics.fmean(strong - base), abs=1e-12)
         assert contrast.t_pvalue == pytest.approx(t.pvalue, rel=1e-9)
-        ends = adjusted_t_ends(strong - base)
-        assert (contrast.difference.low, contrast.difference.high) == pytest.approx(ends, rel=1e-9)
+        same = found.contrast("same", label).difference
+        assert (same.low, same.high) == pytest.approx(adjusted_t_ends(systems[2].column(label) - base), rel=1e-9)
         plain = compare(systems, rules=Rules(interval="t")).contrast("strong", label).difference
         assert (plain.low, plain.high) == pytest.approx(tuple(t.confidence_interval(0.95)), rel=1e-9)
-        assert (contrast.difference.method, contrast.relative.method, plain.method) == ("adjusted t", "fieller", "t")
+        assert (same.method, found.contrast("same", label).relative.method, plain.method) == (
+            "adjusted t",
+            "fieller",
+            "t",
+        )
         assert contrast.effect_size == pytest.approx((strong - base).mean() / (strong - base).std(ddof=1), rel=1e-9)
         assert contrast.wins == int((strong > base).sum())
         assert contrast.ties == int((strong == base).sum())

@@ -398,10 +398,16 @@ def test_a_gain_of_exactly_what_pays_is_seldom_called_above_or_below_it(kind, wr
     assert max(rates) <= (0.06 if stress else scipy.stats.binom(count, 0.06).isf(1e-3) / count)
 
 
-@pytest.mark.parametrize(("kind", "wrong"), [("rare wins", "below"), ("rare losses", "above")])
-def test_the_interval_of_a_relative_change_is_too_sure_where_wins_or_losses_are_rare(kind, wrong):
-    before, after = gains_of_15_per_cent(kind, 20, 200)
-    assert sum(paid_by_interval(b, a) == wrong for b, a in zip(before, after, strict=True)) > 40
+def test_the_interval_of_a_relative_change_is_too_sure_where_rare_wins_hide_among_small_moves():
+    """A known limit: the others move by 0.01 to both sides, and nothing tells such a sample from one without wins."""
+    before, after = gains_of_15_per_cent("rare wins", 20, 200)
+    assert sum(paid_by_interval(b, a) == "below" for b, a in zip(before, after, strict=True)) > 40
+
+
+def test_the_interval_of_a_relative_change_counts_on_rare_losses_where_hardly_any_query_loses():
+    """Of these samples Student's interval says in 60 % that the gain is above 15 %."""
+    before, after = gains_of_15_per_cent("rare losses", 20, 200)
+    assert sum(paid_by_interval(b, a) == "above" for b, a in zip(before, after, strict=True)) <= 5
 
 
 def returned(before, after):
@@ -429,5 +435,5 @@ def test_a_gain_that_just_pays_is_seldom_said_to_pay_or_to_lose(kind, wrong, n, 
     if stress:
         shown = f"{100 * len(suspect) / count:.1f} | {100 * said.count(wrong) / count:.1f}"
         sys.stdout.write(f"\n| {kind} | {n} | {shown} | {100 * math.sqrt(0.05 * 0.95 / count):.2f}\n")
-    assert kind == "rare wins" or len(suspect) > 0.2 * count  # what the interval alone would say
+    assert kind == "rare losses" or n > 20 or len(suspect) > 0.1 * count  # what the interval alone would say
     assert said.count(wrong) / count <= (MOST if stress else scipy.stats.binom(count, MOST).isf(1e-3) / count)

@@ -20,7 +20,7 @@ tables = importlib.util.module_from_spec(SPEC)
 sys.modules[SPEC.name] = tables
 SPEC.loader.exec_module(tables)
 
-MEANS, PAIRS = tables.mean_populations(), tables.pair_populations()
+MEANS, PAIRS = tables.mean_populations(), tables.pair_populations() | tables.adverse_populations()
 CLUSTERS = {"even": [5] * 50, "uneven": [1, 3, 5, 7, 9] * 8}
 
 
@@ -54,6 +54,12 @@ def test_intervals_of_bounded_means_hold(name, count, sizes):
 def test_intervals_of_differences_and_relative_changes_hold(name, measure, count, sizes):
     for n in sizes:
         assert enough(measure(PAIRS[name], n, count).held, count), n
+
+
+def test_what_is_rare_among_small_moves_to_both_sides_is_not_covered(count):
+    """A known limit: of 20 queries a third show none of the losses, and look like those of systems that are alike."""
+    pair = tables.limit_populations()["5 % lost, the others move by .02"]
+    assert tables.cover_difference(pair, 20, count).held < 0.8
 
 
 def test_students_intervals_do_not_hold_near_the_edge():

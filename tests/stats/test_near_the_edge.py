@@ -118,8 +118,8 @@ def test_the_adjusted_t_interval_follows_its_definition(level):
     for values in (
         rng.normal(0, 0.1, 30),
         rng.exponential(0.1, 30) - 0.1,
-        -rng.exponential(0.05, 200),
-        [0.0] * 20 + [0.9],
+        np.r_[-rng.exponential(0.05, 200), 0.01, 0.02, 0.03],
+        [0.0] * 20 + [0.9] * 3 + [-0.01] * 3,
     ):
         found = difference_interval(values, reach=1.0, confidence_level=level)
         assert (found.low, found.high) == pytest.approx(adjusted_t_ends(values, level), rel=1e-9)
@@ -131,6 +131,37 @@ def test_rare_wins_have_nearly_the_interval_of_a_poisson_count():
     found = difference_interval([1.0] * 5 + [0.0] * 9995, reach=1.0)
     assert found.high * 10_000 == pytest.approx(5 + 1.96**2 / 2 + 1.96 * math.sqrt(5 + 1.96**2 / 4), rel=1e-3)
     assert found.high * 10_000 == pytest.approx(scipy.stats.chi2.ppf(0.975, 12) / 2, rel=0.01)
+
+
+def dirichlet_end(values, risk):
+    """Upper bound of the mean of values up to 1, by simulation: one value more, all weighed at random (Gaffke 2005)."""
+    weights = np.random.default_rng(1).dirichlet(np.ones(len(values) + 1), 100_000)
+    return float(np.quantile(weights @ np.append(values, 1.0), 1 - risk))
+
+
+GAINS = np.linspace(0.01, 0.03, 30)
+
+
+@pytest.mark.parametrize("losses", [0, 1, 2, 3])
+def test_both_ends_count_on_what_was_not_seen_where_fewer_than_three_lose(losses):
+    change = np.r_[GAINS, np.full(losses, -0.01)]
+    found, plain = difference_interval(change, reach=1.0), adjusted_t_ends(change, 0.95)
+    bounds = -dirichlet_end(-change, 0.05), dirichlet_end(change, 0.05)
+    assert (found.low, found.high) == pytest.approx(bounds if losses < 3 else plain, abs=0.002)
+    assert found.is_bounded == (losses < 3)
+    assert bounds[0] < 0 < plain[0]
+    turned = difference_interval(-change, reach=1.0)
+    assert (-turned.high, -turned.low) == pytest.approx((found.low, found.high), abs=1e-9)
+
+
+def test_few_that_lose_are_counted_by_their_weight_and_by_cluster():
+    change = np.r_[GAINS, np.full(4, -0.01)]
+    assert not difference_interval(change, reach=1.0).is_bounded
+    heavy = np.r_[np.ones(30), 20.0, 0.1, 0.1, 0.1]
+    assert difference_interval(change, reach=1.0, weights=heavy).is_bounded
+    groups = np.r_[np.arange(30), 30, 30, 31, 31]
+    assert difference_interval(change, reach=1.0, clusters=groups).is_bounded
+    assert not difference_interval(change, reach=1.0, method="t").is_bounded
 
 
 def test_without_bounds_both_are_students():

@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 
 from assay.errors import InputError, UnknownName, UsageError
-from assay.stats import Interval, relative_interval
+from assay.stats import Interval, difference_interval, relative_interval
 from assay.stats.intervals import skew_interval
 from assay.stats.moments import NO_SPREAD, NO_VALUES, ONE_CLUSTER, ONE_VALUE, moments
 from assay.stats.relative import NO_BASELINE, UNSURE_BASELINE
@@ -46,7 +46,7 @@ def test_without_bounds_the_relative_interval_is_fiellers(level):
     assert relative_interval(X, B).confidence_level == 0.95
 
 
-@pytest.mark.parametrize("clusters", [None, np.arange(40) // 4])
+@pytest.mark.parametrize("clusters", [None, np.arange(40) // 2])
 @pytest.mark.parametrize("weights", [None, W])
 def test_with_bounds_an_end_is_where_the_interval_of_the_rest_touches_0(weights, clusters):
     found = relative_interval(X, B, weights=weights, clusters=clusters, bounds=(0, 1))
@@ -54,6 +54,30 @@ def test_with_bounds_an_end_is_where_the_interval_of_the_rest_touches_0(weights,
     assert skew_interval(rest[0], 0.95).low == pytest.approx(0, abs=1e-9)
     assert skew_interval(rest[1], 0.95).high == pytest.approx(0, abs=1e-9)
     assert found.low < found.estimate < found.high
+
+
+def test_a_relative_change_that_few_oppose_counts_on_what_was_not_seen():
+    """At an end, values that were not seen bring the mean of x - (1 + r) b to 0 with a chance of 5 %."""
+    baseline = np.linspace(0.3, 0.7, 30)
+    after = 1.03 * baseline + np.linspace(0, 0.01, 30)
+    found, plain = (relative_interval(after, baseline, bounds=(0, 1), method=method) for method in ("auto", "t"))
+    weights = np.random.default_rng(1).dirichlet(np.ones(31), 200_000)
+    for r, side, upper in ((found.low, -1, 1 + found.low), (found.high, 1, 1.0)):
+        means = weights @ np.append(side * (after - (1 + r) * baseline), upper)
+        assert np.mean(means >= 0) == pytest.approx(0.05, abs=0.002)
+    assert found.low < 0 < plain.low < plain.high < found.high
+    assert found.is_bounded and not plain.is_bounded
+    assert found.excludes(0) == difference_interval(after - baseline, reach=1.0).excludes(0)
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2, 3])
+def test_the_relative_change_excludes_0_where_the_difference_does(lost):
+    baseline = np.linspace(0.3, 0.7, 60)
+    for gain in (0.01, 0.03, 0.05, 0.1, 0.2):
+        after = baseline + gain * np.linspace(0.9, 1.1, 60)
+        after[:lost] = 0.2
+        relative, change = relative_interval(after, baseline, bounds=(0, 1)), after - baseline
+        assert relative.excludes(0) == difference_interval(change, reach=1.0).excludes(0), gain
 
 
 def test_pairs_that_are_not_whole_and_weights_of_0_are_left_out():

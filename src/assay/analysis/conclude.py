@@ -169,6 +169,7 @@ def _swap(test: PairTest) -> PairTest:
         estimate=None if of.estimate is None else -of.estimate,
         low=None if of.high is None else -of.high,
         high=None if of.low is None else -of.low,
+        near=tuple(-bound for bound in reversed(of.near)),
     )
     decision = opposite.get(test.decision, test.decision)
     return replace(test, first=test.second, second=test.first, difference=turned, decision=decision)

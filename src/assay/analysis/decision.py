@@ -8,10 +8,9 @@ import numpy as np
 
 from assay.results.comparison import LEAST_QUERIES
 from assay.stats.bounded import bounded_equivalence, bounded_pvalue
-from assay.stats.guarded import has_opposed
+from assay.stats.guarded import guard_interval
 from assay.stats.inputs import EQUAL
-from assay.stats.intervals import skew_interval
-from assay.stats.moments import NO_SPREAD, moments, moments_of, sample
+from assay.stats.moments import moments, sample
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,22 +65,14 @@ def holds_if_skewed(
     """Return whether a difference that a sign-flip test shows is safe from the tail that the queries may not show.
 
     The test takes a difference to be as likely as its opposite. Where many queries gain a little and few lose much, a
-    sample may hold none of the losses. So the interval that allows for skewness must exclude 0, too, and where fewer
-    than three queries oppose the difference, so must the bounds of the measure, at twice the risk of that side; where
-    all differences are the same, at the risk itself.
+    sample may hold none of the losses. So the interval that is printed must exclude 0, too: it allows for skewness, and
+    where fewer than three queries oppose the difference, it counts on what was not seen. Where all differences are the
+    same, the bounds of the measure must exclude 0 at the risk of that side.
     """
     found = sample(change, weights, clusters)
-    of = moments_of(*found[:2])
-    if reach is None or of.mean is None or np.abs(found.values).max() > reach * (1 + EQUAL):
+    if reach is None or not len(found.values) or np.abs(found.values).max() > reach * (1 + EQUAL):
         return True
-    same = of.reason == NO_SPREAD
-    if not same and not skew_interval(of, 1 - level).excludes(0.0):
-        return False
-    against = -np.sign(of.mean) * found.values
-    if not same and has_opposed(against, weights=found.shares):
-        return True
-    p = bounded_pvalue(against, 0.0, upper=reach, weights=found.shares, beyond=level)
-    return p is not None and p <= (level / 2 if same else level)
+    return guard_interval(change, reach, weights=weights, clusters=clusters, confidence_level=1 - level).excludes(0.0)
 
 
 def _surely_small(

@@ -21,12 +21,16 @@ from assay.stats.moments import NO_VALUES, effective_number, exact_sum, sample
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+MOST_RISK = 0.5  # of one end
+CLOSE = 1e-9  # as near as an end is worked out; the chances behind it are no better known
+
 _LOG_ERROR = 22.0  # of the inversion: what is left out adds up to some e^-22 = 3e-10, absolute
 _LEAST_INVERTED = 1e-9  # smaller ones would be error; where the number of nodes is capped, the error can reach 2e-6
 _BLOCK = 1 << 20  # cells of values x nodes that are computed at a time
 _MOST_NODES = 1 << 20
 _HALVINGS = 60
-_FEW = 5.0  # opposing values
+_FEW = 5.0  # values that oppose the end of a mean
+_OPPOSED = 3  # differences on either side of 0
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,7 @@ def extend_end(x: Floats, shares: Floats | None, end: float, *, upper: float, ri
     n = float(len(x)) if shares is None else effective_number(shares)
     rates, at = np.unique(x, return_inverse=True)
     times = np.bincount(at, weights=None if shares is None else n * shares).astype(np.float64)
-    alpha = risk if _opposing(rates, times) < _FEW else min(2 * risk, 0.5)
+    alpha = risk if _opposing(rates, times) < _FEW else min(2 * risk, MOST_RISK)
 
     def excess(null: float, beyond: float = 1.0) -> float:
         return _positive(np.append(rates, upper) - null, np.append(times, 1.0), beyond) - alpha
@@ -144,6 +148,32 @@ def extend_end(x: Floats, shares: Floats | None, end: float, *, upper: float, ri
     from scipy.optimize import brentq
 
     return float(brentq(excess, end, upper, xtol=EQUAL * (upper - float(rates[0]))))
+
+
+def few_oppose(x: Floats, shares: Floats | None) -> bool:
+    """Return whether fewer than three values of a clean sample lie above 0, or below it, by their weight (Kish).
+
+    Three are what it takes: with fewer, simulations of rare large values among small ones go wrong too often, and more
+    change nothing but the power (docs/decisions.md).
+    """
+    return any(_weigh_positive(side, shares) < _OPPOSED * (1 - EQUAL) for side in (x, -x))
+
+
+def _weigh_positive(x: Floats, shares: Floats | None) -> float:
+    chosen = x > EQUAL * np.abs(x).max(initial=0.0)  # means of clusters are rounded
+    if shares is None or not chosen.any():
+        return float(chosen.sum())
+    return effective_number(shares[chosen] / shares[chosen].sum())
+
+
+def reach_bound(x: Floats, shares: Floats | None, end: float, *, upper: float, risk: float) -> float:
+    """Upper end of the interval of a mean, at least as far out as its bound at this risk, for a clean sample."""
+    if end >= upper or _pvalue(x, shares, end, upper, risk) <= risk:
+        return min(end, upper)
+    from scipy.optimize import brentq
+
+    width = upper - float(x.min())
+    return float(brentq(lambda null: _pvalue(x, shares, null, upper) - risk, end, upper, xtol=CLOSE * width))
 
 
 def _opposing(values: Floats, times: Floats) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from assay.errors import InputError, UsageError
 from assay.messages import say
 from assay.stats.bootstrap import SAME_RESAMPLES, bca, limits_if_distinct, resampled_means
-from assay.stats.bounded import extend_end
+from assay.stats.bounded import MOST_RISK, extend_end, few_oppose, reach_bound
 from assay.stats.inputs import (
     EQUAL,
     Floats,
@@ -32,6 +32,7 @@ Method = Literal["auto", "score", "adjusted t", "t", "bca"]
 Bounds = tuple[float, float]
 
 TOO_FEW = "too few values for both ends"
+BOUNDED = ", bounded"
 _NEAR = 0.1  # of an interval's width
 
 
@@ -52,6 +53,11 @@ class Interval:
     n: int
     reason: str = ""
     near: tuple[float, ...] = ()
+
+    @property
+    def is_bounded(self) -> bool:
+        """Return whether the ends count on values that were not seen, because few lie on one side of 0."""
+        return self.method.endswith(BOUNDED)
 
     def excludes(self, value: float = 0.0) -> bool:
         """Return whether the value is outside; an interval that is not known excludes nothing."""
@@ -157,18 +163,34 @@ def difference_interval(
 ) -> Interval:
     """Interval of a (weighted) mean difference, as `mean_interval`; no difference can be larger than `reach`.
 
-    The reach is the range of the measure. "auto" is "adjusted t" with it and Student's "t" without.
+    The reach is the range of the measure. "auto" is Student's "t" without it. With it, "auto" is "adjusted t", which
+    takes the spread of the sample for the true one: where fewer than three values lie above 0, or below it, neither end
+    is nearer than the bounds of the measure allow at twice the risk of the end (`assay.stats.bounded`).
     """
-    return mean_interval(
+    auto = method == "auto" and reach is not None
+    found = mean_interval(
         differences,
         weights=weights,
         clusters=clusters,
         bounds=None if reach is None else (-reach, reach),
         confidence_level=confidence_level,
-        method="adjusted t" if method == "auto" and reach is not None else method,
+        method="adjusted t" if auto else method,
         n_resamples=n_resamples,
         rng=rng,
     )
+    if not auto or reach is None:
+        return found
+    return note_bounds(_guard(found, *sample(differences, weights, clusters)[:2], reach), (-reach, reach))
+
+
+def _guard(of: Interval, x: Floats, shares: Floats | None, reach: float) -> Interval:
+    """Move the ends of the interval of a difference out to the bounds where the sample shows too little of one side."""
+    if of.low is None or of.high is None or not few_oppose(x, shares):
+        return of
+    risk = min(1 - of.confidence_level, MOST_RISK)
+    low = -reach_bound(-x, shares, -of.low, upper=reach, risk=risk)
+    high = reach_bound(x, shares, of.high, upper=reach, risk=risk)
+    return replace(of, low=low, high=high, method=of.method + BOUNDED)
 
 
 def _check_bounds(values: Floats, bounds: Bounds | None) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 
 from assay.errors import UsageError
 from assay.messages import say
+from assay.stats.bounded import CLOSE, MOST_RISK, bounded_pvalue, few_oppose
 from assay.stats.inputs import EQUAL, Floats, check_choice, check_share, paired_differences, vector
-from assay.stats.intervals import Bounds, Interval, quantile_by_skewness
+from assay.stats.intervals import BOUNDED, Bounds, Interval, quantile_by_skewness
 from assay.stats.moments import NO_SPREAD, NO_VALUES, ONE_CLUSTER, ONE_VALUE, Moments, exact_sum, moments_of, sample
 
 if TYPE_CHECKING:
@@ -39,9 +40,11 @@ def relative_interval(
 
     A change of r is inside exactly where the interval of the mean of x - (1 + r) b holds 0 (Fieller 1954): pairing,
     weights and clusters count, and so does what is not known about the baseline. That interval is `skew_interval`
-    for values with bounds and Student's for others, or always with the method "t". Where the mean of the baseline is
-    not clear of 0, so that its own interval holds 0, the change may be anything: the interval is empty. Values that
-    cannot be negative cannot lose more than everything: the low end is at least -1.
+    for values with bounds and Student's for others, or always with the method "t". Where fewer than three values are
+    larger than those of the baseline, or smaller, the bounds of values that cannot be negative count, as for
+    `difference_interval`. Where the mean of the baseline is not clear of 0, so that its own interval holds 0, the
+    change may be anything: the interval is empty. Values that cannot be negative cannot lose more than everything: the
+    low end is at least -1.
     """
     check_share(confidence_level, "confidence_level")
     check_choice(method, RelativeMethod, "method")
@@ -58,19 +61,45 @@ def relative_interval(
         return Interval(None, None, None, confidence_level, "fieller", 0, NO_VALUES)
     if abs(second) <= EQUAL * np.abs(under).max():
         return Interval(None, None, None, confidence_level, "fieller", n, NO_BASELINE)
-    ratio, under = first / second, under / second
-    rest = paired_differences(over / second, ratio * under)
+    ratio, scaled = first / second, under / second
+    rest = paired_differences(over / second, ratio * scaled)
     of = moments_of(rest, shares)
     if of.standard_error is None or of.df is None or of.reason == NO_SPREAD:
         reason = ONE_CLUSTER if of.reason == ONE_VALUE and n > 1 else of.reason
         return Interval(ratio - 1, None, None, confidence_level, "fieller", n, reason)
-    away = _ends(_tilt(rest, under, shares, of), _student(of.df, confidence_level), skewed=_is_skewed(bounds, method))
+    away = _ends(_tilt(rest, scaled, shares, of), _student(of.df, confidence_level), skewed=_is_skewed(bounds, method))
     if away is None:
         return Interval(ratio - 1, None, None, confidence_level, "fieller", n, UNSURE_BASELINE)
-    low = ratio - 1 - away[0]
+    ends, how = (ratio - 1 - away[0], ratio - 1 + away[1]), "fieller"
     if bounds is not None and bounds[0] >= 0:
-        low = max(low, -1.0)
-    return Interval(ratio - 1, low, ratio - 1 + away[1], confidence_level, "fieller", n)
+        ends = max(ends[0], -1.0), ends[1]
+        if method != "t" and few_oppose(paired_differences(over, under), shares):
+            ends = _guard(ends, over, under, shares, bounds, risk=min(1 - confidence_level, MOST_RISK))
+            how += BOUNDED
+    return Interval(ratio - 1, *ends, confidence_level, how, n)
+
+
+def _guard(
+    ends: tuple[float, float], x: Floats, b: Floats, shares: Floats | None, bounds: Bounds, *, risk: float
+) -> tuple[float, float]:
+    """Move the ends out to the changes r that the bounds of x - (1 + r) b allow at this risk; none is below -1."""
+
+    def excess(r: float, side: float) -> float:
+        """How far the chance that the change is r, or beyond it on this side (1: above), is above the risk."""
+        q = 1 + r
+        upper = bounds[1] - q * bounds[0] if side > 0 else q * bounds[1] - bounds[0]
+        p = bounded_pvalue(side * (x - q * b), 0.0, upper=upper, weights=shares)
+        return (p or 0.0) - risk
+
+    from scipy.optimize import brentq
+
+    low, high = ends
+    if low > -1 and excess(low, -1.0) > 0:
+        low = float(brentq(excess, -1.0, low, args=(-1.0,), xtol=CLOSE))
+    far = high
+    while excess(far, 1.0) > 0:
+        far = 2 * far + 1
+    return low, float(brentq(excess, high, far, args=(1.0,), xtol=CLOSE)) if far > high else high
 
 
 def _is_skewed(bounds: Bounds | None, method: RelativeMethod) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from assay.results.comparison import Change, Comparison, Contrast, Lift, Likeness, Pairs
 
 _PICTURES = 3  # measures that get a picture
+_NAMED = 3  # differences in one sentence
 
 
 def summary(comparison: Comparison, *, exact: bool = False) -> Table:
@@ -120,8 +121,9 @@ def _note_failure(comparison: Comparison, contrast: Contrast) -> Said:
     if contrast.fails_by_correction(comparison.rules.alpha):
         key = "compare.turned_all" if comparison.rules.family == "all" else "compare.turned"
         return say(key, n=comparison.tests, **values)
-    shown = contrast.difference.low is None or contrast.difference.excludes(0.0)
-    key = "skewed" if not shown else "unseen_losses" if contrast.improves else "unseen_gains"
+    of = contrast.difference
+    unseen = of.low is None or of.is_bounded or of.excludes(0.0)  # the last in older files
+    key = "skewed" if not unseen else "unseen_losses" if contrast.improves else "unseen_gains"
     opposed = contrast.losses if contrast.improves else contrast.wins
     return say(f"compare.{key}", opposed=opposed, n=contrast.difference.n, **values)
 
@@ -316,8 +318,16 @@ def _tests(comparison: Comparison, labels: Sequence[str]) -> list[Block]:
     """What was tested on some measures; of one family of tests in one document."""
     if comparison.pairs:
         return [matrix(comparison, pairs) for pairs in comparison.pairs if pairs.measure in labels]
-    said = [verdict(comparison, contrast) for contrast in comparison.contrasts if contrast.measure in labels]
-    return [*(details(comparison, label) for label in labels), Lines(tuple(said))]
+    tested = [contrast for contrast in comparison.contrasts if contrast.measure in labels]
+    said = [verdict(comparison, contrast) for contrast in tested]
+    return [*(details(comparison, label) for label in labels), Lines((*said, *_unseen(tested)))]
+
+
+def _unseen(tested: Sequence[Contrast]) -> list[Said]:
+    """Name the differences whose intervals count on what the queries did not show."""
+    found = [say("compare.of", system=one.system, measure=one.measure) for one in tested if one.difference.is_bounded]
+    key = "text.some" if len(found) > _NAMED else "text.list"
+    return [say("compare.bounded", found=say(key, parts=found[:_NAMED]))] if found else []
 
 
 def _lists(comparison: Comparison) -> list[Block]:

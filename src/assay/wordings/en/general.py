@@ -139,6 +139,8 @@ TEXTS = {
     "compare.unseen_losses": "; p is {adjusted}, but with {opposed:,} of {n:,} queries worse, rare large losses that would undo the gain may not have been seen",
     "compare.unseen_gains": "; p is {adjusted}, but with {opposed:,} of {n:,} queries better, rare large gains that would undo the loss may not have been seen",
     "compare.skewed": "; p is {adjusted}, but the differences are skewed, and an interval that allows for it holds 0",
+    "compare.bounded": "Intervals that also allow for large differences which these queries did not show, as fewer than three queries are better, or fewer than three worse: {found}.",
+    "compare.of": "{system} ({measure})",
     "compare.matrix": "{measure}: p of every pair (randomised Tukey HSD)",
     "compare.lifts": "What {system} makes of the candidates of {baseline}",
     "compare.gains": "{measure} gains {gain:.1%} {interval}",

@@ -139,6 +139,8 @@ TEXTS = {
     "compare.unseen_losses": "；p 为 {adjusted}，但 {n:,} 个查询中只有 {opposed:,} 个变差，可能还有会抵消提升的罕见大幅下降未被看到",
     "compare.unseen_gains": "；p 为 {adjusted}，但 {n:,} 个查询中只有 {opposed:,} 个变好，可能还有会抵消下降的罕见大幅提升未被看到",
     "compare.skewed": "；p 为 {adjusted}，但差值分布偏斜，考虑偏斜后的置信区间包含 0",
+    "compare.bounded": "以下差值变好或变差的查询不足三个，其置信区间因此还考虑了这些查询未显示的大幅差异：{found}。",
+    "compare.of": "{system}（{measure}）",
     "compare.matrix": "{measure}：各对系统的 p 值（随机化 Tukey HSD）",
     "compare.lifts": "{system} 对 {baseline} 候选的重排效果",
     "compare.gains": "{measure} 提升 {gain:.1%} {interval}",
