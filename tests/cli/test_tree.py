@@ -120,8 +120,8 @@ SLOW = {
     "first_token_p95=500": "first_token_p95=500 --runs 20",
     "search --throughput": "search --throughput --seconds 0.1",
 }
-# Elsewhere: the net runs the demo, tests/text fetches a model; the rest would open a browser or need an answer.
-ELSEWHERE = ("assay demo", "assay env models get")
+# Elsewhere: the net runs the demo, tests/text fetches a model, tests/server runs the workbench, which does not end.
+ELSEWHERE = ("assay demo", "assay env models get", "assay serve")
 NO = ("gate", "check", "bench")  # an example may well be told no
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import httpx2
 import pytest
 
 import assay
+from assay.analysis.demonstration import LIST, list_to_label
+from assay.demo import Bundle
 from assay.formats.files import Input
 from assay.formats.label_log import read_label_log
 from assay.formats.results import load_result
@@ -159,6 +162,18 @@ def test_unknown_files_and_queries_are_not_there(visitor):
         f"/compare/query?r={OLD}&r={NEW}&query=no",
     ):
         assert visitor.get(path).status_code == 404
+
+
+def test_the_demo_has_something_on_every_page(demo_run, tmp_path):
+    folder = tmp_path / "demo"
+    shutil.copytree(demo_run.folder, folder, ignore=shutil.ignore_patterns(".assay-cache"))
+    assert len(list_to_label(Bundle(folder / "tea"), folder).pairs) == 40
+    with run_workbench(folder) as server, Person(server.origin, server.address) as person:
+        assert person.get("/").text.count('href="/result/') >= 5
+        text = person.get(f"/label/{key_of(LIST)}").text
+        assert '<div class="document"' in text
+        assert "The text is in no file" not in text
+        assert all(person.get(path).text.count('class="said-by-user"') > 3 for path in ("/rate", "/pairs"))
 
 
 # Labels -----------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from assay.analysis.compare import compare
 from assay.analysis.diagnose import diagnose
 from assay.analysis.evaluate import evaluate_run
 from assay.analysis.experiment_runner import run_experiment
+from assay.analysis.pools import pool_judgments
 from assay.analysis.settings import Settings
 from assay.demo import Bundle, collection
 from assay.errors import InputError, cause
@@ -31,10 +32,25 @@ if TYPE_CHECKING:
     from assay.results.answers import AnswerDetails
     from assay.results.comparison import Comparison
     from assay.results.diagnosis import Diagnosis
+    from assay.results.pool import JudgingPool
     from assay.results.result import Result
 
 _LADDER = ("bm25", "vectors", "hybrid", "hybrid + minilm")
 _CHUNKERS = ("whole", "fixed", "sentence", "recursive", "semantic")
+
+
+LIST = "to-label.jsonl"
+_TO_LABEL, _PLACES = 40, 5  # documents of the list for people, out of so many first places of each run
+
+
+def list_to_label(place: Bundle, folder: Path) -> JudgingPool:
+    """Write a list of documents that people may grade in the workbench."""
+    runs = {run.stem: run for run in place.runs}
+    found = pool_judgments(
+        runs, _TO_LABEL, depth=_PLACES, queries=place.queries_file, documents=place.documents_file
+    )  # fmt: skip
+    found.save(folder / LIST)
+    return found
 
 
 @dataclass(frozen=True)

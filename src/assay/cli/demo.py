@@ -23,21 +23,22 @@ if TYPE_CHECKING:
     from assay.demo import Bundle
     from assay.report.blocks import Block
 
-_EXAMPLES = ("assay demo", "assay demo --verbose", "assay demo -o somewhere --lang zh")
+_EXAMPLES = ("assay demo", "assay demo --open", "assay demo --verbose", "assay demo -o somewhere --lang zh")
 _FOLDER, _WIDEST = "assay-demo", 100
 
 
 @make_command("demo", _EXAMPLES)
 @add_option("-o", "--output", type=OUTPUT, metavar="DIR", default=_FOLDER, show_default=True, section="output")
 @add_option("-v", "--verbose", is_flag=True, section="output")
-def command(*, output: str, verbose: bool) -> None:
+@add_option("--open", "show", is_flag=True, section="output")
+def command(*, output: str, verbose: bool, show: bool) -> None:
     """Run the ladder and the chunkers, diagnose the best, look at its answers."""
     from pathlib import Path
 
     from assay.cli.run import one_thread
 
     one_thread()
-    from assay.analysis.demonstration import compare_runs, copy_collection, find_steps, run_demo
+    from assay.analysis.demonstration import compare_runs, copy_collection, find_steps, list_to_label, run_demo
     from assay.online.demonstration import LOG, TEST, decide_demo
     from assay.report.views import comparison, demo
 
@@ -50,8 +51,8 @@ def command(*, output: str, verbose: bool) -> None:
         _print(comparison.table(compare_runs(place), brief=True))
         _tell_runs(place)
         return
-    with progress.stages() as show:
-        found = run_demo(place, steps, tell=show)
+    with progress.stages() as told:
+        found = run_demo(place, steps, tell=told)
     found.save(folder, command_line())
     _print(demo.table(found) if verbose else demo.screen(found))
     _print(demo.live(*decide_demo(place, folder, command_line())))
@@ -60,6 +61,11 @@ def command(*, output: str, verbose: bool) -> None:
     files = ("ladder/result.json", "chunking/result.json", "answers.json", LOG, TEST)
     options.tell_lines([say("demo.results", folder=folder, names=files)])
     _tell_next(place)
+    if show:
+        from assay.cli.serve import serve_folder
+
+        list_to_label(place, folder)
+        serve_folder(output, show=True)
 
 
 def _print(blocks: Sequence[Block]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from assay.cli import language
 from assay.cli.commands import command as make_command
@@ -13,7 +14,6 @@ _EXAMPLES = (
     "assay serve",
     "assay serve results --open",
     "assay serve results --port 8200 --rubric 0-2 --overlap 0.3",
-    "ASSAY_PASSWORD='a long password' assay serve results --host 0.0.0.0 --port 8200",
 )
 
 
@@ -31,14 +31,18 @@ def command(
     show: bool,
 ) -> None:  # fmt: skip
     """Open, print the address once, and answer until it is stopped."""
+    serve_folder(
+        folder, show=show, host=host, port=port, password=password, names=names, rubric=rubric, overlap=overlap
+    )  # fmt: skip
+
+
+def serve_folder(folder: str, *, show: bool, **options: Any) -> None:
+    """Run a workbench over a folder until it is stopped."""
     import click
 
     from assay.server.workbench.opening import open_workbench
 
-    server = open_workbench(
-        folder, host=host, port=port, password=password, names=names, rubric=rubric, overlap=overlap,
-        lang=language.current(),
-    )  # fmt: skip
+    server = open_workbench(folder, lang=language.current(), **options)
     click.echo(tell(say("serve.open", address=server.address), language.current()))
     click.echo(tell(say("serve.stop", folder=os.path.relpath(folder)), language.current()))
     if show:

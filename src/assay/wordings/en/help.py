@@ -31,7 +31,7 @@ TEXTS = {
     "help.group.run": "Run",
     "help.group.share": "Share",
     "help.group.machine": "This machine",
-    "help.assay": "Evaluate search, reranking and RAG answers: exact numbers, named definitions, honest comparisons.",
+    "help.assay": "Evaluate search, reranking and RAG answers: exact numbers, honest comparisons.",
     "help.more": "assay COMMAND --help shows a command; assay help ndcg a measure, assay help formats the input files.",
     # Commands, in one line and in full
     "help.evaluate.line": "Score runs against judgments; --sweep over k, --explain one query.",
@@ -336,6 +336,7 @@ TEXTS = {
     "option.redact": "Take e-mail addresses, long numbers, tokens and private URLs out of the texts of queries.",
     "option.demo.output": "Where results go.",
     "option.demo.verbose": "Print every table of every part, not just one screen.",
+    "option.demo.show": "Open the workbench on what was made, in the browser.",
     "option.env.models.get.name": "The model: minilm.",
     "option.failed": "Those that failed (filtered, truncated ...): they are asked again.",
     "option.model": "Those of a model.",

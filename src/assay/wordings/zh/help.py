@@ -336,6 +336,7 @@ TEXTS = {
     "option.redact": "从查询文本中去除电子邮箱、长数字、密钥和含隐私的网址。",
     "option.demo.output": "结果写入的文件夹。",
     "option.demo.verbose": "输出每一部分的全部表格，而不只是一屏。",
+    "option.demo.show": "在浏览器中打开工作台，查看生成的结果。",
     "option.env.models.get.name": "模型：minilm。",
     "option.failed": "失败的回复（被过滤、被截断等）：会重新请求。",
     "option.model": "某个模型的回复。",
