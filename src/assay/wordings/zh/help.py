@@ -321,7 +321,7 @@ TEXTS = {
     "option.report.runs": "结果所依据的检索结果文件；可重复给出。",
     "option.report.documents": "文档的文本（doc_id, text），或文件夹。",
     "option.report.queries": "查询的文本和属性（query_id, text, ...）。",
-    "option.report.redact": "略去问题、文档和回答的文本，保留标识符和数值。",
+    "option.report.redact": "略去问题、文档和回答的文本，保留 ID 和数值。",
     "option.title": "报告标题；默认为文件名。",
     "option.chart": "只画一张图；不给名称则列出所有图。",
     "option.report.scale": "PNG 的缩放倍数。",
