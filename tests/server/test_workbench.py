@@ -397,7 +397,7 @@ _SERVE = (
 
 def test_a_server_that_is_killed_while_four_people_label_loses_and_doubles_nothing(tmp_path, stress):
     """What a page confirmed is in the log, once; who was not answered sends the same form to the next server."""
-    folder = make_folder(tmp_path / "work", pairs=40)
+    folder = make_folder(tmp_path / "work", pairs=3000 if stress else 40)  # more than are labelled before the last kill
     told: dict[str, dict[str, str]] = {name: {} for name in ("Ann", "Bo", "Cy", "Di")}
     for turn in range(100 if stress else 2):
         process = subprocess.Popen([sys.executable, "-c", _SERVE, str(folder)], stdout=subprocess.PIPE, text=True)
