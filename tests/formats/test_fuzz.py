@@ -491,7 +491,7 @@ def traces(place):
 
 def growing_traces(place):
     """Read a file of traces as if it grew, keep what was read, and read that."""
-    batch, position = read_new_traces(place)
+    batch, position, _ = read_new_traces(place)
     read_new_traces(place, position, ended=True)
     for line in encode_lines(batch).splitlines():
         assert not decode_json(line).rejected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from datetime import UTC, datetime
 
@@ -81,6 +82,34 @@ def test_spans_in_any_order_in_pieces_and_twice_are_counted_as_if_they_came_in_o
     watcher.close()
     assert sum(one.requests for one in found.windows) == 90
     assert numbers(found) == numbers(expected)
+
+
+def test_files_that_are_read_at_different_speeds_lose_no_request(tmp_path, monkeypatch):
+    """One service says little of a request and another one much, so that a piece of its file is a shorter time."""
+    read = feeds.read_new_traces.__globals__["read_new_lines"]
+    monkeypatch.setattr(
+        "assay.formats.traces.reading.read_new_lines", lambda path, at, **more: read(path, at, 300_000, **more)
+    )
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    for name, first, answer in (("a", 0, "Yes."), ("b", 1, "In 1889. " * 1000)):
+        spans = [one for i in range(first, 120, 2) for one in rag(i + 1, begin=i * 200.0, answer=answer, user=f"u{i}")]
+        write(folder / f"{name}.jsonl", *spans)
+    found = assay.watch_log(folder, **SETTINGS)
+    assert found.left_out == {}
+    assert [one.requests for one in found.windows] == [18, 18, 18, 18, 18, 18, 12]
+
+
+def test_a_packed_file_is_read_as_a_whole_and_one_that_was_replaced_is_counted(tmp_path):
+    spans = [one for asked in hours(2) for one in asked]
+    packed = tmp_path / "t.jsonl.gz"
+    packed.write_bytes(gzip.compress(write(tmp_path / "t.jsonl", *spans).read_bytes()))
+    assert numbers(assay.watch_log(packed, **SETTINGS)) == numbers(assay.watch_log(tmp_path / "t.jsonl", **SETTINGS))
+    assert [one.requests for one in assay.watch_log(packed, **SETTINGS).windows] == [30, 30]
+    write(tmp_path / "t.jsonl", *(one for asked in hours(3)[60:] for one in asked))
+    again = assay.watch_log(tmp_path / "t.jsonl", **SETTINGS)
+    assert again.left_out == {"restarted": 1}
+    assert [one.requests for one in again.windows] == [30, 30, 30]
 
 
 def test_an_alert_of_failures_begins_with_the_second_hour(tmp_path):

@@ -72,9 +72,14 @@ class OpenTraces:
     def __len__(self) -> int:
         return len(self.traces)
 
+    @property
+    def horizon(self) -> int:
+        """The latest time that a clock of another machine may show now."""
+        return self.clock() + _AHEAD
+
     def add(self, batch: Batch) -> None:
         """Take spans and log records; what is complete is given out by `take`."""
-        horizon = self.clock() + _AHEAD
+        horizon = self.horizon
         for span in batch.spans:
             self.counts["spans"] += 1
             if (trace := self._trace(span.trace_id)) is not None:
@@ -88,11 +93,15 @@ class OpenTraces:
             self.counts["crowded"] += 1
             self.ready += self._give_out([next(iter(self.traces))])
 
-    def take(self, now: datetime | None = None) -> list[Served]:
-        """Give out the requests that are complete; `now` moves the time on where no spans come."""
+    def take(self, now: datetime | None = None, *, until_ns: int | None = None) -> list[Served]:
+        """Give out the requests that are complete.
+
+        `now` moves the time on where no spans come; `until_ns` holds it back where other spans are further behind.
+        """
         if now is not None:
             self.time_ns = max(self.time_ns, int(now.timestamp() * _SECOND))
-        settled, waited = self.time_ns - self.settle * _SECOND, self.time_ns - self.patience * _SECOND
+        reached = self.time_ns if until_ns is None else min(self.time_ns, until_ns)
+        settled, waited = reached - self.settle * _SECOND, reached - self.patience * _SECOND
         found = [
             name
             for name, trace in self.traces.items()

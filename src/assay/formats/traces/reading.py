@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from assay.data.events import EventFault
 from assay.data.served import as_log, as_samples
@@ -112,20 +112,33 @@ def read_traces(
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
+class NewTraces(NamedTuple):
+    """What was added to a file, as one batch; `restarted` says that the file is another one or was cut."""
+
+    batch: Batch
+    position: Position
+    restarted: bool = False
+
+
 def read_new_traces(
     place: str | os.PathLike[str],
     position: Position | None = None,
     attributes: Sequence[str] = (),
     *,
     ended: bool = False,
-) -> tuple[Batch, Position]:
+) -> NewTraces:
     """Read what was added to a file of traces since a position, as one batch; lines that are no OTLP are counted.
 
     `ended` says that nothing more will be added, so that a last line counts that has no end.
     """
     new = read_new_lines(place, position, ended=ended)
     batches = [decode_line(line, attributes) for line in new.data.split(b"\n") if line.strip()]
-    return join(batches), new.position
+    return NewTraces(join(batches), new.position, new.restarted)
+
+
+def read_whole_traces(place: str | os.PathLike[str]) -> Iterator[Batch]:
+    """Read a file that does not grow, such as a packed one."""
+    return _batches_of(Input.at(place), ())
 
 
 def decode_line(line: bytes, attributes: Sequence[str] = ()) -> Batch:

@@ -18,14 +18,16 @@ from assay.formats.events.cleaning import CleaningRules, clean
 from assay.formats.events.reading import grows_by_lines, read_rows
 from assay.formats.events.recognition import files_of
 from assay.formats.events.rows import FileRows
-from assay.formats.files import write_atomically, write_by
+from assay.formats.files import Input, write_atomically, write_by
 from assay.formats.growing import Position, read_new_lines
 from assay.formats.traces.open_traces import OpenTraces
-from assay.formats.traces.reading import read_new_traces
+from assay.formats.traces.reading import read_new_traces, read_whole_traces
 from assay.lazy import pl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Sized
+
+    from assay.formats.traces.spans import Batch
 
 _WHOLE = "whole:"  # begins the mark of a file that is read at once
 _WINDOW = "_window"
@@ -61,8 +63,14 @@ class EventFeed:
     rules: CleaningRules = field(default_factory=CleaningRules)
     suffix = ".parquet"
 
-    def read(self, place: Path, position: Position, now: int) -> Piece | None:
+    @property
+    def floor(self) -> int | None:
+        """Since when something waits for more: nothing does."""
+        return None
+
+    def read(self, place: Path, position: Position, now: int, behind: int | None = None) -> Piece | None:
         """Read what is new in a file; None where nothing is."""
+        del behind  # rows wait for no others
         lines, left = None, Counter[str]()
         if not _size(place):
             return None
@@ -146,40 +154,62 @@ class TraceFeed:
             return cls(width, OpenTraces(settle, patience))
         return cls(width, OpenTraces.from_bytes(stored, settle=settle, patience=patience))
 
-    def read(self, place: Path, position: Position, now: int) -> Piece | None:
-        """Read what is new in a file; None where nothing is."""
+    def read(self, place: Path, position: Position, now: int, behind: int | None = None) -> Piece | None:
+        """Read what is new in a file; None where nothing is.
+
+        `behind` is how far other files were read: what is later than that may still get spans from them.
+        """
         del now  # open traces have a clock of their own
         if not _size(place):
             return None
-        batch, after = read_new_traces(place, position)
-        if after == position:
-            return None
-        self.waiting.add(batch)
-        left = Counter({"unreadable": batch.rejected})
-        return self._split(self.waiting.take(), after, left)
+        left, reached = Counter[str](), 0
+        if Input.at(place).is_packed:
+            mark = _mark(place)
+            if position.mark == mark:
+                return None
+            left["restarted"] += bool(position.mark)
+            batches, after = read_whole_traces(place), Position(0, mark)
+        else:
+            new = read_new_traces(place, position)
+            if new.position == position:
+                return None
+            left["restarted"] += new.restarted
+            batches, after = iter([new.batch]), new.position
+        for batch in batches:
+            left["unreadable"] += batch.rejected
+            self.waiting.add(batch)
+            reached = max(reached, self._last_time(batch))
+        reached = reached // 1000 or self.waiting.time_ns // 1000
+        until = reached if behind is None else min(reached, behind)
+        return self._split(self.waiting.take(until_ns=until * 1000), after, left, reached or None)
+
+    def _last_time(self, batch: Batch) -> int:
+        """The latest time of a batch, without clocks that are ahead of ours."""
+        horizon = self.waiting.horizon
+        times = [*(one.end_ns for one in batch.spans), *(one.time_ns for one in batch.events)]
+        return max((one for one in times if one <= horizon), default=0)
 
     def release(self, now: int) -> Piece | None:
         """Give out the traces that are complete by the clock."""
         found = self.waiting.take(datetime.fromtimestamp(now / _SECOND, UTC))
-        return self._split(found, Position(), Counter()) if found else None
+        return self._split(found, Position(), Counter(), None) if found else None
 
-    def _split(self, served: Iterable[Served], position: Position, left: Counter[str]) -> Piece:
+    def _split(self, served: Iterable[Served], position: Position, left: Counter[str], latest: int | None) -> Piece:
         rows: dict[int, list[Served]] = {}
         for one in served:
             if one.time is None:
                 left["no_time"] += 1
             else:
                 rows.setdefault(_micros(one.time) // self.width, []).append(one)
-        return Piece(position, rows, self._reached, left)
+        return Piece(position, rows, latest, left)
 
     @property
-    def _reached(self) -> int | None:
-        """Up to when all requests were given out: the begin of the earliest that is open, else the time of spans."""
+    def floor(self) -> int | None:
+        """The begin of the earliest trace that is open: its request is not given out yet."""
         starts = [
             span.start_ns for trace in self.waiting.traces.values() for span in trace.spans.values() if span.start_ns
         ]
-        reached = min([*starts, self.waiting.time_ns]) // 1000
-        return reached or None
+        return min(starts) // 1000 if starts else None
 
     def checkpoint(self) -> bytes:
         """What is waiting, to be kept."""

@@ -82,7 +82,7 @@ class Watcher:
         files = list_files(self.places)
         for path in sorted(files, key=lambda one: self._reading(one).latest or 0):
             reading = self._reading(path)
-            piece = self.feed.read(path, reading.position, self.clock())
+            piece = self.feed.read(path, reading.position, self.clock(), self._behind(path, files))
             if piece is not None:
                 self._take(path, reading, piece)
                 self._close_until(self._watermark(files))
@@ -153,8 +153,18 @@ class Watcher:
             state.rows[window] = [name] if parts else [*before, name]
         state.commit(self.feed.checkpoint())
 
+    def _behind(self, path: Path, files: Sequence[Path]) -> int | None:
+        """How far the other file that is furthest behind was read; None where no other holds anything up."""
+        others = (one for one in files if one != path and not self._is_quiet([one]))
+        return min((self._reading(one).latest or 0 for one in others), default=None)
+
     def _watermark(self, files: Sequence[Path]) -> int | None:
-        """The time before which no rows are expected: that of the file that is furthest behind, less the lateness.
+        """The time before which no rows are expected: that of the files, or of the first request that is incomplete."""
+        reached, floor = self._reached(files), self.feed.floor
+        return reached if reached is None or floor is None else min(reached, floor)
+
+    def _reached(self, files: Sequence[Path]) -> int | None:
+        """The time of the file that is furthest behind, less the lateness.
 
         A file that has not been written to for longer than the lateness holds nothing up.
         """
