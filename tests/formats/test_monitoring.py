@@ -60,6 +60,7 @@ def test_promtool_finds_nothing_wrong(tools, tmp_path, make):
             ["promtool", "check", "rules", tmp_path / name], capture_output=True, text=True, check=False
         )
         assert told.returncode == 0, told.stdout + told.stderr
+        assert "duplicate" not in told.stdout + told.stderr
     assert len(queries) > 4 * len(found.watched)
 
 

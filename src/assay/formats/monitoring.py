@@ -146,7 +146,7 @@ def _rule(found: Watch, one: WatchMeasure) -> dict[str, Any]:
     return {
         "alert": "AssayPastTarget",
         "expr": f"assay_watch_windows_past{{{chosen}}} >= {found.rule.run}",
-        "labels": {"severity": "critical", "protocol": _literal(found.protocol)},
+        "labels": {"severity": "critical", "measure": _literal(one.label), "protocol": _literal(found.protocol)},
         "annotations": {
             "summary": _literal(f"{one.label} is past its target ({goal})") + " in {{ $value }} windows in a row",
             **advice,
