@@ -228,6 +228,28 @@ def test_a_log_that_is_not_there_and_a_duration_that_is_none_are_refused(tmp_pat
         read_duration("soon")
 
 
+def test_a_target_that_no_window_could_be_held_against_is_said(tmp_path):
+    """An event log has no errors of requests: without a word, the target would look as if it were met."""
+    place = write_lines(tmp_path / "log.jsonl", make_lines(2))
+    found = assay.watch_log(place, at_most={"error_rate": 0.02}, canary=["no such query"], drift=0)
+    lacking = {one.label: one.lacking for one in found.watched}
+    assert set(lacking) == {"error_rate", "canary_rbo"}
+    assert all("its target was not checked" in told for told in lacking.values())
+    again = run(
+        "log", "watch", place, "--once", "--at-most", "error_rate=0.02", "--drift", "0", "--state", tmp_path / "s"
+    )
+    assert "no measure of the log has a target" in again.stdout
+    assert "no window has values of error_rate: its target was not checked" in again.stdout
+
+
+def test_numbers_that_make_no_sense_are_refused(tmp_path):
+    place = write_lines(tmp_path / "log.jsonl", make_lines(1))
+    with pytest.raises(UsageError, match="from 0 on"):
+        assay.watch_log(place, drift=float("inf"))
+    told = run("log", "watch", place, "--pause", "-1")
+    assert (told.returncode, "--pause" in told.stderr, "Traceback" in told.stderr) == (2, True, False)
+
+
 def test_the_command_exits_with_1_while_an_alert_stands(tmp_path):
     place = write_lines(tmp_path / "log.jsonl", make_lines(6, slow={4, 5}))
     words = ("log", "watch", place, "--protocol", "rerank", "--at-most", "zero_results=0.1", "--once")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from assay.cli import inputs, language, options
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output
-from assay.cli.parameters import NUMBER, POSITIVE, add_argument, add_option, option, takes
+from assay.cli.parameters import NUMBER, POSITIVE, Number, add_argument, add_option, option, takes
 from assay.cli.places import OUTPUT
 from assay.errors import UsageError
 from assay.messages import say
@@ -161,7 +161,7 @@ class Monitoring:
 @add_argument("events", nargs=-1, metavar="EVENTS|TRACES...")
 @options.measures
 @add_option("--once", is_flag=True)
-@add_option("--pause", default=5.0, show_default=True, type=NUMBER)
+@add_option("--pause", default=5.0, show_default=True, type=Number(least=0, most=86_400))
 @takes(watching=Watching, judging=Judging, receiving=Receiving, monitoring=Monitoring, out=Output)
 def command(
     *, events: tuple[str, ...], measures: tuple[str, ...], once: bool, pause: float, watching: Watching,

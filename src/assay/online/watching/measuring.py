@@ -13,6 +13,7 @@ from scipy.special import ndtri, stdtrit
 from assay.errors import UsageError
 from assay.messages import say
 from assay.online.log_metrics import log_metrics
+from assay.online.watching.settings import CANARY
 from assay.online.watching.signals import SIGNALS, measure_signals
 from assay.results.watch import WatchMeasure, WatchValue, WatchWindow
 from assay.stats.alarms import detectable_shift
@@ -78,7 +79,16 @@ def describe_measures(settings: WatchSettings, windows: Sequence[WatchWindow]) -
         for label, target in settings.drift.items()
     ]
     seen = {value.measure for window in windows for value in window.values}
-    return (*own, *(one for one in (*signals, *drifts) if one.label in seen))
+    asked = {*settings.targets, CANARY} - seen if windows else set[str]()
+    return (
+        *own,
+        *(one for one in (*signals, *drifts) if one.label in seen),
+        *(
+            replace(one, lacking=say("watch.unseen", measure=one.label))
+            for one in (*signals, *drifts)
+            if one.label in asked
+        ),
+    )
 
 
 def _describe_measure(measure: Measure, settings: WatchSettings, windows: Sequence[WatchWindow]) -> WatchMeasure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -112,8 +113,8 @@ def plan_watch(
         one.check_subject("events")
     labels = {one.label for one in asked}
     extra = [parse(label) for label in targets if label not in labels and label not in SIGNALS]
-    if drift < 0:
-        raise UsageError(say("the stability index is not below 0, and so is no target for it"))
+    if not 0 <= drift < math.inf:
+        raise UsageError(say("a target for the stability index is a number from 0 on"))
     drifts = {label_drift(one): Target(label_drift(one), drift, below=True) for one in _ASPECTS if drift > 0}
     lists = {CANARY: Target(CANARY, canary_overlap)} if canary else {}
     return WatchSettings(

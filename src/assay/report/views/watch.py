@@ -29,9 +29,9 @@ def line(found: Watch) -> Verdict:
         return Verdict(say("watch.standing", n=len(found.standing), names=names, windows=n), "bad")
     if not n:
         return Verdict(say("watch.no_windows", rows=found.rows))
-    if not found.watched:
+    if not (checked := [one for one in found.watched if not one.lacking]):
         return Verdict(say("watch.no_targets", windows=n))
-    return Verdict(say("watch.quiet", windows=n, measures=len(found.watched)), "good")
+    return Verdict(say("watch.quiet", windows=n, measures=len(checked)), "good")
 
 
 def table(found: Watch) -> list[Block]:

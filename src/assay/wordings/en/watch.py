@@ -21,6 +21,7 @@ TEXTS = {
     "watch.shift": "shift found: a truth so far past the target is an alert within {delay} windows in 90 of 100 cases, at the requests and the spread that were seen",
     "watch.marks": "! belongs to an alert; * the interval is past the target, but the row is not complete",
     "watch.lacking": "no window has values of {measure}, which needs {names:and}",
+    "watch.unseen": "no window has values of {measure}: its target was not checked",
     "watch.left_late": "{n:,} {n:row|rows} came after {n:its window was|their windows were} closed, and {n:is|are} not counted (assay log watch ... --lateness waits longer)",
     "watch.left_no_time": "{n:,} {n:row has|rows have} no time, and {n:belongs|belong} to no window",
     "watch.left_unreadable": "{n:,} {n:line is|lines are} not understood, and not counted",
