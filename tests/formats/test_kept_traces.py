@@ -38,6 +38,11 @@ def test_what_is_written_is_read_as_it_was():
     assert encode_lines(Batch()) == b""
 
 
+def test_a_salt_that_is_too_short_is_refused_before_anything_is_received(tmp_path):
+    with pytest.raises(UsageError, match="the salt has 6 characters"):
+        TraceFolder(tmp_path / "kept", salt="pepper")
+
+
 def test_there_is_one_private_file_a_day(tmp_path):
     moment = [NOON]
     folder = TraceFolder(tmp_path / "kept", clock=lambda: moment[0])

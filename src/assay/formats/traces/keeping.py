@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay.errors import InputError, UsageError, cause
+from assay.formats.events.privacy import key_of_salt
 from assay.formats.files import sync
 from assay.formats.traces.otlp_json import REMOTE
 from assay.formats.traces.privacy import hash_ids, redact_texts
@@ -60,6 +61,8 @@ class TraceFolder:
     ) -> None:
         if keep_days is not None and keep_days < 1:
             raise UsageError(say("traces are kept by whole days: expected at least 1"))
+        if salt is not None:
+            key_of_salt(salt)  # senders would be told of a short one, and nobody here
         self.folder = Path(folder)
         self.salt, self.redact, self.keep_days, self.clock = salt, redact, keep_days, clock
         try:
