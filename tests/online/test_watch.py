@@ -18,6 +18,8 @@ from assay.errors import InputError, NoSuchFile, UsageError
 from assay.online.watch import open_watch
 from assay.online.watching import feeds, state
 from assay.online.watching.settings import plan_watch, read_duration
+from assay.report.document import write
+from assay.report.views import watch as view
 from commands import run_assay as run
 from conftest import STRESS
 from online.growing_logs import START, Killed, die, make_lines, write_lines
@@ -110,6 +112,20 @@ def test_a_click_after_the_end_of_the_window_counts_for_its_request(tmp_path):
     ]
 
 
+def test_what_happens_within_the_lateness_counts_however_short_windows_are(tmp_path):
+    minutes = [START + timedelta(minutes=number) for number in (0, 3, 8, 50)]
+    lines = [
+        {"query_id": "1", "client_id": "u", "user_query": "tea", "timestamp": minutes[0].isoformat()},
+        {"query_id": "2", "client_id": "v", "user_query": "tea", "timestamp": minutes[1].isoformat()},
+        {"query_id": "1", "client_id": "u", "action_name": "click", "timestamp": minutes[2].isoformat()},
+        {"query_id": "3", "client_id": "w", "user_query": "tea", "timestamp": minutes[3].isoformat()},
+    ]
+    place = write_lines(tmp_path / "log.jsonl", lines)
+    found = assay.watch_log(place, window="1m", measures="any_click", drift=0)
+    clicks = {one.start[14:16]: one.value("any_click") for one in found.windows if one.requests}
+    assert clicks["00"].interval.estimate == 1.0
+
+
 def test_an_alert_begins_with_a_complete_row_and_ends_with_the_first_window_that_is_fine(tmp_path):
     lines = make_lines(9, slow={4, 5, 6})
     found = assay.watch_log(write_lines(tmp_path / "log.jsonl", lines), **SETTINGS)
@@ -171,6 +187,21 @@ def test_killed_at_any_write_nothing_is_lost_and_nothing_counted_twice(tmp_path,
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_killed_while_the_journal_is_written_anew_no_window_is_in_the_baseline_twice(tmp_path, monkeypatch):
+    lines = [one for one in make_lines(5, 8) if "user_query" in one]
+    place, more = write_lines(tmp_path / "log.jsonl", lines), {"measures": "zero_results", "baseline": 4}
+    expected = numbers(assay.watch_log(place, state=tmp_path / "whole", **more))
+    monkeypatch.setattr(state, "_LONG", 2)
+    death = die(monkeypatch, (state, "add_entry"))
+    for moment in range(1, 7):
+        death.left = moment
+        folder = tmp_path / f"state-{moment}"
+        with pytest.raises(Killed):
+            assay.watch_log(place, state=folder, **more)
+        death.left = 0
+        assert numbers(assay.watch_log(place, state=folder, **more)) == expected, moment
+
+
 def test_killed_by_the_system_at_random_moments_a_watch_goes_on_where_it_was(tmp_path):
     """SIGKILL, anew until a run comes to its end: 40 times under ASSAY_STRESS."""
     lines = make_lines(60 if STRESS else 12)
@@ -240,6 +271,16 @@ def test_a_target_that_no_window_could_be_held_against_is_said(tmp_path):
     )
     assert "no measure of the log has a target" in again.stdout
     assert "no window has values of error_rate: its target was not checked" in again.stdout
+
+
+def test_what_weakens_a_watch_is_said(tmp_path):
+    """A judge without answers, and bounds so far out that few users do not reach them."""
+    place = write_lines(tmp_path / "log.jsonl", make_lines(2))
+    found = assay.watch_log(place, in_a_row=1, bad=tmp_path / "bad.jsonl", **SETTINGS)
+    assert [str(one) for one in found.warnings] == [
+        "--judge and --bad (judge=, bad=) are for traces: this event log holds no answers"
+    ]
+    assert "there may be more false alarms than that" in write(view.table(found), "table", "en").replace("\n  ", " ")
 
 
 def test_numbers_that_make_no_sense_are_refused(tmp_path):

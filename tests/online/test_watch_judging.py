@@ -18,6 +18,8 @@ from assay.llm import Client
 from assay.online.log_sample import draw
 from assay.online.watching import state
 from assay.online.watching.judging import draw_answers
+from assay.report import document
+from assay.report.views import watch as view
 from assay.stats.intervals import mean_interval
 from assay.testing import Answer, FakeLLM
 from conftest import STRESS
@@ -96,6 +98,10 @@ def test_a_day_costs_no_more_than_it_may(tmp_path):
         rich = assay.watch_log(place, judge=client, max_cost=5, state=tmp_path / "rich", **SETTINGS)
         assert client.spending.spent == pytest.approx(12 * 550e-6)
     assert poor.windows[0].value("faithfulness") is None
+    assert [one.unjudged for one in (poor.windows[0], rich.windows[0])] == [True, False]
+    assert "1 window was not judged: what that might have cost" in document.write(
+        view.table(poor), "table", "en"
+    ).replace("\n  ", " ")
     assert rich.windows[0].value("faithfulness") is not None
 
 

@@ -41,6 +41,7 @@ class WatchWindow:
     """Requests whose time is from `start` up to `end`.
 
     `set_aside` counts rows that were repeated or faulty, `empty_before` the windows without any request just before it.
+    `unjudged` says that the money of the day was not enough for a judge.
     """
 
     start: str
@@ -50,6 +51,7 @@ class WatchWindow:
     values: tuple[WatchValue, ...] = ()
     set_aside: int = 0
     empty_before: int = 0
+    unjudged: bool = False
 
     def value(self, measure: str) -> WatchValue | None:
         """Find one measure; None where the window has nothing to count for it."""

@@ -51,6 +51,11 @@ class AlarmRule:
         return 2 * self.run
 
     @property
+    def is_extreme(self) -> bool:
+        """Whether the level is so low that intervals of few users may err more often: see `plan_alarms`."""
+        return self.level < _SMALLEST
+
+    @property
     def expected(self) -> float:
         """False alarms that are expected in the windows of the budget, where the truth is exactly at the target."""
         return self.windows * (1 - self.level) * self.level**self.run

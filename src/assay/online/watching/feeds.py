@@ -123,7 +123,7 @@ class EventFeed:
     def load(self, window: int, own: Sequence[Path], following: Sequence[Path]) -> Content:
         """The requests of a window with all that happened to them.
 
-        What happens to a request after its window has ended counts for it, as far as it was read before it is closed.
+        What happens to a request after its window has ended counts for it, as far as it is in the `following` ones.
         """
         first, last = window * self.width, (window + 1) * self.width
         files = [FileRows(pl.scan_parquet(path), Source(path.name)) for path in (*own, *following)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence  # noqa: TC003 - the type of an argument
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,12 +44,11 @@ class WatchJudge:
     per_window: int = 20
     max_cost: float | None = None
     seed: int = 0
-    unjudged: int = field(default=0, init=False)
 
     def judge(
         self, served: Sequence[Served], users: Sequence[str], level: float, spent: MutableMapping[str, float], day: str
-    ) -> list[WatchValue]:
-        """Judge a sample; what it costs is added to what was `spent` on this day. Nothing where it is too much."""
+    ) -> list[WatchValue] | None:
+        """Judge a sample; what it costs is added to what was `spent` on this day. None where it might be too much."""
         ready = [place for place, one in enumerate(served) if one.answer and one.sample.contexts]
         if not ready:
             return []
@@ -65,8 +64,7 @@ class WatchJudge:
             if most is None:
                 raise UsageError(say("a limit of money needs prices: {model} has none", model=self.client.model))
             if spent.get(day, 0.0) + most > self.max_cost:
-                self.unjudged += 1
-                return []
+                return None
         before = self.client.spending
         scores = score_answers(plan)
         after = self.client.spending

@@ -109,8 +109,8 @@ class WatchState:
     def close_window(self, window: int, found: WatchWindow, baseline: Baseline) -> None:
         """Make a closed window count, and forget its rows."""
         grown = {} if baseline is self.baseline else {"baseline": msgspec.to_builtins(baseline)}
-        self.baseline = baseline
         self._add({**self._window_entry(window, found), **grown})
+        self.baseline = baseline  # not before: the journal may have been written anew, which names closed windows alone
         self._take_window(window, found)
         self._remove_unnamed()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from assay.data.requests import look_through
@@ -121,6 +122,8 @@ class Watcher:
     def _warnings(self) -> tuple[str, ...]:
         unwatched = self.settings.unwatched
         found = [say("watch.unwatched", names=list(unwatched), protocol=self.settings.protocol)] if unwatched else []
+        if self.state.kind == "events" and (self.judge is not None or self.bad is not None):
+            found.append(say("watch.no_traces"))
         return tuple(found)
 
     @property
@@ -194,24 +197,32 @@ class Watcher:
 
     def _close(self, window: int) -> None:
         state = self.state
-        parts = [[state.place(name) for name in state.rows.get(one, ())] for one in (window, window + 1)]
-        content = self.feed.load(window, *parts)
+        own, following = self._rows_of(window), [path for one in self._after(window) for path in self._rows_of(one)]
+        content = self.feed.load(window, own, following)
         empty = 0 if state.through is None else window - state.through - 1
         state.holdings |= look_through(content.events)
         drift, baseline = find_drift(content.events, self.settings, state.baseline)
+        judged = self._judge(content.served)
         made = measure_window(
             content,
             self.settings,
             window,
             holdings=state.holdings,
-            more=[*drift, *self._judge(content.served)],
+            more=[*drift, *(judged or ())],
             empty_before=empty,
         )
         keep_bad(content.served, name_bad(state.bad, window))
-        state.close_window(window, made, baseline)
+        state.close_window(window, replace(made, unjudged=judged is None), baseline)
 
-    def _judge(self, served: Sequence[Served]) -> list[WatchValue]:
-        """Have a sample judged, where there is a judge, on today's money."""
+    def _rows_of(self, window: int) -> list[Path]:
+        return [self.state.place(name) for name in self.state.rows.get(window, ())]
+
+    def _after(self, window: int) -> range:
+        """The windows in which something may happen to a request of one: the next, and those within the lateness."""
+        return range(window + 1, window + 1 + max(1, math.ceil(self.settings.lateness / self.settings.width)))
+
+    def _judge(self, served: Sequence[Served]) -> list[WatchValue] | None:
+        """Have a sample judged, where there is a judge, on today's money; None where that is not enough."""
         if self.judge is None or not served:
             return []
         level, day = self.settings.rule.confidence_level, tell_time(self.clock())[:10]

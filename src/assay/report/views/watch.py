@@ -128,6 +128,7 @@ def _notes(found: Watch) -> list[Said | str]:
         notes.append(say("watch.rule", run=rule.run, level=1 - rule.level, interval=level))
         n, most = len(found.watched), rule.false_alarms
         notes.append(say("watch.budget", expected=most, days=found.period_days, measures=n, total=most * n))
+        notes += [say("watch.extreme", run=rule.run)] if rule.is_extreme else []
         notes.append(say("watch.shift", delay=rule.delay))
         notes.append(say("watch.marks"))
         notes += [say("watch.drift", n=found.baseline)] if found.baseline else []
@@ -135,6 +136,8 @@ def _notes(found: Watch) -> list[Said | str]:
     notes += [say(f"watch.left_{name}", n=n) for name, n in found.left_out.items() if n]
     aside = sum(one.set_aside for one in found.windows)
     notes += [say("watch.set_aside", n=aside)] if aside else []
+    unjudged = sum(one.unjudged for one in found.windows)
+    notes += [say("watch.unjudged", n=unjudged)] if unjudged else []
     if found.open:
         notes.append(say("watch.open", n=len(found.open), rows=sum(one.rows for one in found.open),
                          start=_clock(found.open[0].start)))  # fmt: skip
@@ -179,8 +182,8 @@ def _form(value: float | None) -> str:
 
 
 def _clock(text: str) -> str:
-    """A time to the minute."""
-    return text[:16].replace("T", " ")
+    """A time to the minute, or to the second where it is not on a full minute."""
+    return text[: 16 if text[17:19] == "00" else 19].replace("T", " ")
 
 
 def _span(window: WatchWindow) -> str:
