@@ -186,6 +186,7 @@ def test_questions_of_a_model_are_made_within_a_limit_and_paid_once(written):
     code, out, err = call_assay([*words, "--yes", "--max-cost", "1"])
     assert code == 0, err
     assert "4 questions from" in " ".join(out.split()) and "made by m" in out
+    assert "assay run docs-results/questions --app URL" in " ".join(err.split())  # what to do with them next
     assert "(questions by a language model)" in " ".join(out.split()) or "made and checked by a language model" in out
     result = json.loads((folder / "docs-results" / "result.json").read_text())
     assert result["experiment"]["query_kinds"] == {"model": 4}
@@ -193,6 +194,7 @@ def test_questions_of_a_model_are_made_within_a_limit_and_paid_once(written):
     code, out, err = call_assay([*words, "--yes"])  # nothing is left to pay for
     assert code == 0, err
     assert "which are there already" in " ".join(out.split())
+    assert "assay run docs-results/questions --app URL" in " ".join(err.split())
     assert len(server.requests) == asked
 
 

@@ -8,10 +8,11 @@ import sys
 
 import pytest
 
-from rag_app import answer_to, rag_app, write_questions
+import assay
+from rag_app import DOCUMENTS, answer_to, rag_app, write_questions
 
 
-def assay(folder, *words):
+def call(folder, *words):
     command = [sys.executable, "-m", "assay", *map(str, words)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
@@ -26,14 +27,14 @@ def folder(tmp_path):
 def test_a_dry_run_counts_requests_and_sends_none(folder):
     with rag_app() as server:
         words = ("run", "--app", server.url, "--queries", "q.jsonl")
-        first = assay(folder, *words, "--dry-run")
+        first = call(folder, *words, "--dry-run")
         assert not server.asked
         assert "2 questions, 2 requests to send" in first.stdout
-        assay(folder, *words, "--limit", 1, "-o", "out")
-        second = assay(folder, *words, "--dry-run")
+        call(folder, *words, "--limit", 1, "-o", "out")
+        second = call(folder, *words, "--dry-run")
         assert "2 questions, 1 request to send" in second.stdout
         assert "answered in an earlier run: 1" in second.stdout
-        assert "2 requests to send" in assay(folder, *words, "--dry-run", "--fresh").stdout
+        assert "2 requests to send" in call(folder, *words, "--dry-run", "--fresh").stdout
     assert sum(server.asked.values()) == 1
 
 
@@ -42,9 +43,9 @@ def test_a_run_prints_how_every_question_ended_and_says_what_was_kept(folder):
     with rag_app() as server:
         words = ("run", "j.qrels", "--app", server.url, "--queries", "q.jsonl", "-m", "reciprocal_rank", "-o", "out")
         words = (*words, "--set", "backoff=0.001")
-        done = assay(folder, *words)
+        done = call(folder, *words)
         assert done.returncode == 0, done.stderr
-        again = assay(folder, *words)
+        again = call(folder, *words)
     assert "HTTP 500: no more memory" in done.stdout
     assert "1 of 2 answers were kept from an earlier run" in again.stderr
     result = json.loads((folder / "out" / "result.json").read_text())
@@ -60,7 +61,7 @@ def test_settings_can_stand_in_a_file_beside_the_application(folder):
     )
     with rag_app(shape=nested) as server:
         (folder / "app.toml").write_text((folder / "app.toml").read_text().replace("URL", server.url))
-        done = assay(
+        done = call(
             folder, "answers", "--app", "app.toml", "--queries", "q.jsonl", "-m", "faithfulness", "--format", "json"
         )
     assert done.returncode == 0, done.stderr
@@ -74,8 +75,8 @@ def test_answers_of_an_application_are_judged_beside_the_references_of_its_quest
     (folder / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with rag_app() as server:
         words = ("answers", "--app", server.url, "--queries", "s.jsonl", "-m", "exact_match", "--format", "json")
-        dry = assay(folder, *words[:5], "--dry-run")
-        done = assay(folder, *words)
+        dry = call(folder, *words[:5], "--dry-run")
+        done = call(folder, *words)
     assert "1 question, 1 request to send" in dry.stdout
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["systems"][0]["metrics"]["exact_match"] == 1.0
@@ -84,9 +85,9 @@ def test_answers_of_an_application_are_judged_beside_the_references_of_its_quest
 def test_a_load_counts_a_reply_without_an_answer_as_a_failed_call(folder):
     with rag_app() as server:
         words = ("bench", "--app", server.url, "--queries", "q.jsonl", "--runs", 6, "--warmup", 0, "--format", "json")
-        fine = assay(folder, *words)
+        fine = call(folder, *words)
         write_questions(folder / "q.jsonl", ["how hot is sencha", "empty answer"])
-        bad = assay(folder, *words)
+        bad = call(folder, *words)
     assert (fine.returncode, bad.returncode) == (0, 1), fine.stderr
     (load,) = json.loads(bad.stdout)["bench"]["loads"]
     assert (load["count"], load["errors"]) == (3, {"no answer": 3})
@@ -95,7 +96,7 @@ def test_a_load_counts_a_reply_without_an_answer_as_a_failed_call(folder):
 def test_a_load_on_a_stream_has_the_time_to_its_first_text(folder):
     with rag_app(stream="events") as server:
         words = ("bench", "--app", server.url, "--queries", "q.jsonl", "--runs", 5, "--stream", "--format", "json")
-        done = assay(folder, *words)
+        done = call(folder, *words)
     assert done.returncode == 0, done.stderr
     assert "first_token" in done.stdout
 
@@ -105,7 +106,7 @@ def test_a_gate_asks_the_application_and_decides(folder, least, code):
     with rag_app() as server:
         words = ("gate", "j.qrels", "--app", server.url, "--queries", "q.jsonl", "--rules", "p95_ms<=60000")
         for _ in range(2):  # what was answered before never counts
-            done = assay(folder, *words, "--fail-under", f"reciprocal_rank={least}")
+            done = call(folder, *words, "--fail-under", f"reciprocal_rank={least}")
             assert done.returncode == code, done.stderr + done.stdout
     assert set(server.asked.values()) == {2}
 
@@ -114,9 +115,9 @@ def test_a_gate_does_not_trust_the_times_of_an_application_that_failed_in_part(f
     write_questions(folder / "q.jsonl", ["how hot is sencha", "500 error"])
     with rag_app() as server:
         words = ("gate", "j.qrels", "--app", server.url, "--queries", "q.jsonl", "--set", "backoff=0.001")
-        done = assay(folder, *words, "--rules", "p95_ms<=60000")
+        done = call(folder, *words, "--rules", "p95_ms<=60000")
         assert done.returncode == 1, done.stdout
-        done = assay(folder, *words, "--rules", "coverage>=0.5")
+        done = call(folder, *words, "--rules", "coverage>=0.5")
         assert done.returncode == 0, done.stdout
 
 
@@ -133,7 +134,7 @@ def test_a_gate_does_not_trust_the_times_of_an_application_that_failed_in_part(f
     ],
 )
 def test_what_cannot_be_asked_is_one_line_with_its_cure(folder, words, expected):
-    done = assay(folder, *words)
+    done = call(folder, *words)
     assert done.returncode == 2
     assert expected in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
@@ -152,6 +153,37 @@ def test_mistakes_beside_an_application_name_the_files_that_were_given(folder):
         ("run", "--app", "my.toml", "--queries", "q.jsonl"): "assay: my.toml: app: unknown setting of an application",
         ("run", "--app", "my.toml", "--queries", "none.jsonl"): "assay: none.jsonl: no such file",
     }.items():
-        done = assay(folder, *words)
+        done = call(folder, *words)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert done.stderr.startswith(told)
+
+
+@pytest.fixture
+def questions(tmp_path):
+    """A set of two questions with gold, as `assay run FOLDER --yes` makes one."""
+    rows = [
+        {"query_id": name, "text": text, "made_by": "known_items"}
+        for name, text in (("q1", "how hot is sencha"), ("q2", "black tea"))
+    ]
+    gold = [
+        {"query_id": query, "doc_id": doc, "start": 0, "end": len(text), "text": text, "grade": 1.0}
+        for (doc, text), query in zip(DOCUMENTS.items(), ("q1", "q2"), strict=True)
+    ]
+    assay.write_set(tmp_path / "questions", queries=rows, gold=gold)
+    return tmp_path
+
+
+@pytest.mark.parametrize("words", [("questions",), ("--queries", "questions")])
+def test_an_application_asked_the_questions_of_a_set_is_scored_by_what_the_set_judges(questions, words):
+    with rag_app() as server:
+        done = call(questions, "run", *words, "--app", server.url, "-m", "reciprocal_rank", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((questions / "out" / "result.json").read_text())
+    (system,) = result["systems"]
+    assert system["metrics"]["reciprocal_rank"] == 0.75  # a is first for q1, b is second for q2
+
+
+def test_a_folder_without_questions_is_refused_with_the_way_to_get_some(folder):
+    done = call(folder, "run", ".", "--app", "http://127.0.0.1:9/ask")
+    assert done.returncode == 2
+    assert "--queries FILE" in done.stderr and "assay run SET --app" in done.stderr

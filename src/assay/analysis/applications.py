@@ -12,6 +12,7 @@ from assay.errors import UsageError, excerpt
 from assay.formats import cells, columns
 from assay.formats.app_settings import find_application
 from assay.formats.queries import read_queries
+from assay.formats.set_folders import is_set, read_manifest
 from assay.grounding.answerability import says_answerable
 from assay.messages import say
 from assay.pipeline.app_runner import AppPlan, as_samples, ask_all, plan_asking
@@ -51,9 +52,10 @@ def run_application(
 
     `app` is an address, module:callable, or a TOML file with `app` and its settings; `settings` are those of the table
     of an experiment. What an application names as its contexts, in their order, is its list; with `documents`, contexts
-    are found there by id or by text. Without judgments nothing is scored: the findings have times, money and how each
-    question ended. `evaluate` and `llm` are the tables of an experiment. What was answered is kept in `cache`, so that
-    a second run asks only the rest; `fresh` asks everything again.
+    are found there by id or by text. Queries that are an evaluation set bring their judgments or gold. Without either
+    nothing is scored: the findings have times, money and how each question ended. `evaluate` and `llm` are the tables
+    of an experiment. What was answered is kept in `cache`, so that a second run asks only the rest; `fresh` asks
+    everything again.
 
     >>> import assay
     >>> from pathlib import Path
@@ -87,6 +89,7 @@ def app_experiment(
 ) -> Experiment:
     """An experiment with one system, an application."""
     place, told, folder = find_application(app, settings)
+    judgments = queries if judgments is None and _judges(queries) else judgments
     data = {"queries": queries, "judgments": judgments, "documents": documents}
     table = {
         "method": place,
@@ -100,6 +103,11 @@ def app_experiment(
         "output": str(Path(output or f"{title}-results").resolve()), "cache": str(Path(cache or CACHE).resolve()),
     }  # fmt: skip
     return make_experiment(raw, folder / "app.toml", app_file=app if app.endswith(".toml") else "")
+
+
+def _judges(queries: str | os.PathLike[str]) -> bool:
+    """Return whether the questions are a set that says which documents answer them."""
+    return is_set(queries) and any(read_manifest(queries).name_of(role) for role in ("judgments", "gold"))
 
 
 def _from(folder: Path, path: str | os.PathLike[str]) -> str:

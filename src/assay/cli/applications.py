@@ -94,3 +94,14 @@ def need_queries(queries: str | None) -> str:
     if queries is None:
         raise UsageError(say("cli.app_needs_queries"))
     return queries
+
+
+def find_queries(queries: str | None, judgments: str | None) -> tuple[str, str | None]:
+    """The questions and their judgments, where one set may be both."""
+    from assay.formats.set_folders import is_set
+
+    if queries is not None:
+        return queries, judgments
+    if judgments is None or not is_set(judgments):
+        raise UsageError(say("cli.app_needs_set"))
+    return judgments, None

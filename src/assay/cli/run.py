@@ -32,6 +32,7 @@ _EXAMPLES = (
     "assay run experiment.toml --limit 20 --only 'hybrid*'",
     "assay run experiment.toml --holdout 0.3 --baseline bm25 -o results --report report.html",
     "assay run --app http://127.0.0.1:8000/ask --queries queries.jsonl --dry-run",
+    "assay run docs-results/questions --app http://127.0.0.1:8000/ask -o results",
     "assay run qrels.txt --app http://127.0.0.1:8000/ask --queries queries.jsonl -m ndcg@10,faithfulness -o results",
     "assay run qrels.txt --candidates bm25.run --reranker embedding --queries queries.jsonl --documents docs.jsonl",
     "assay run qrels.txt --candidates bm25.run --reranker mymodule:score --queries q.tsv --documents d.tsv --depth 50",
@@ -162,11 +163,13 @@ def _plan_folder(place: str, asked: Proposing, out: Output) -> Proposal:
 
 
 def _carry_out(found: Proposal, asked: Proposing, trial: RunOptions, out: Output) -> None:
-    """Make what the experiment needs, run it, and search for what the folder asks without labels."""
+    """Make what the experiment needs, run it, search for what the folder asks without labels, and say what is next."""
+    import shlex
     from pathlib import Path
 
     from assay.analysis.experiment_runner import run_unlabelled
-    from assay.analysis.proposal_files import carry_out, write_proposal
+    from assay.analysis.proposal_files import QUESTIONS, carry_out, write_proposal
+    from assay.formats.set_folders import is_set
     from assay.pipeline.experiment import load_experiment
 
     load_experiment(write_proposal(found), only=trial.only)  # a wrong name is found before anything is paid
@@ -182,6 +185,8 @@ def _carry_out(found: Proposal, asked: Proposing, trial: RunOptions, out: Output
         apart = run_unlabelled(found, limit=trial.limit, only=trial.only, cache=trial.cache, tell=show)
     if apart is not None:
         _tell_unlabelled(found, apart, out)
+    if is_set(questions := Path(found.output) / QUESTIONS):
+        options.note([say("proposal.next_application", place=shlex.quote(str(questions)))])
     if not complete:
         sys.exit(1)
 
@@ -246,10 +251,11 @@ def _application(
     from assay.analysis.applications import app_experiment, plan_experiment
     from assay.analysis.experiment_runner import conduct
 
+    queries, judgments = applications.find_queries(asked.queries, judgments)
     evaluate: dict[str, Any] = {"measures": _measures(asked.measures)} if asked.measures else {}
     evaluate |= {"protocol": asked.protocol} if list_typed("protocol") else {}
     experiment = app_experiment(
-        app, applications.need_queries(asked.queries), judgments, settings=applications.read_settings(asked.settings),
+        app, queries, judgments, settings=applications.read_settings(asked.settings),
         documents=asked.documents, evaluate=evaluate, output=out.output, cache=trial.cache,
     )  # fmt: skip
     if dry_run:

@@ -42,6 +42,7 @@ TEXTS = {
     "cli.no_effect_in_roi": "{option} has no effect with --roi",
     "cli.no_effect_with_app": "{option} has no effect with --app",
     "cli.app_needs_queries": "--app needs the questions: --queries FILE",
+    "cli.app_needs_set": "--app needs the questions: --queries FILE, or the folder of a set: assay run SET --app URL",
     "cli.samples_or_app": "give samples or --app, not both",
     "cli.no_application": "--dry-run counts the requests to applications, and there is none: name one with --app, or in a table [app]",
     "app.plan": "{name}: {n:,} {n:question|questions}, {requests:,} {requests:request|requests} to send",

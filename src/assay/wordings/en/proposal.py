@@ -25,8 +25,8 @@ TEXTS = {
     "proposal.more_chunks": "sizes of chunks could be compared too: {command}",
     "proposal.more_vectors": "search by vectors could be compared too: {command}",
     "proposal.more_reranker": "a reranker could be compared too: {command}",
-    "proposal.more_slow_reranker": "minilm as a reranker would take about {command} minutes here and is left out: to compare it too, add its combination to only in the experiment",
-    "proposal.more_fewer_questions": "with -n {command} minilm is quick enough to be compared",
+    "proposal.more_slow_reranker": "minilm as a reranker would take about {command} minutes here and is left out: to compare it all the same, add its combination to only in the experiment",
+    "proposal.more_fewer_questions": "or ask fewer questions: -n {command} compares minilm in a few minutes",
     "proposal.known_items": "{n:,} simulated known {n:item|items} made from the documents",
     "proposal.model_questions": "{n:,} {n:question|questions} that {model} writes from the documents and checks",
     "proposal.own_queries": "{n:,} {n:query|queries} of the folder",
@@ -49,6 +49,7 @@ TEXTS = {
     "proposal.needs_limit": "{model} costs money: give --max-cost, the most that may be spent ({limit} is likely to suffice)",
     "proposal.written": "The experiment is in {place}: change it if you like.",
     "proposal.go": "To do it: {command}",
+    "proposal.next_application": "To ask a finished application the same questions, its contexts named as the documents are: assay run {place} --app URL",
     "column.holds": "holds",
     "column.used_as": "used as",
 }

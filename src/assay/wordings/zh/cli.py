@@ -42,6 +42,7 @@ TEXTS = {
     "cli.no_effect_in_roi": "{option} 与 --roi 同用时不起作用",
     "cli.no_effect_with_app": "{option} 与 --app 一起使用时不起作用",
     "cli.app_needs_queries": "--app 需要问题文件：--queries FILE",
+    "cli.app_needs_set": "--app 需要问题文件：--queries FILE，或评测集的文件夹：assay run SET --app URL",
     "cli.samples_or_app": "样本文件与 --app 只能给出其一",
     "cli.no_application": "--dry-run 统计发给应用的请求数，而这里没有应用：请用 --app 或表 [app] 指定",
     "app.plan": "{name}：{n:,} 个问题，将发送 {requests:,} 个请求",
