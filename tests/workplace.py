@@ -48,6 +48,8 @@ def _write_events(folder: Path) -> None:
             actions = ("impression", "click") if (i + place) % 3 == 0 else ("impression",)
             rows += [common | {"action_name": action, "event_attributes": seen} for action in actions]
     (folder / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "logs").mkdir()
+    shutil.copy(folder / "events.jsonl", folder / "logs")
 
 
 def _write_shown(folder: Path) -> None:
