@@ -65,6 +65,16 @@ def test_a_file_that_is_replaced_or_cut_is_begun_anew(tmp_path):
     assert read_new_lines(path, again.position).data == b"d1\nd2\nd3\n"
 
 
+def test_a_file_that_was_emptied_and_has_grown_longer_is_known_though_it_begins_alike(tmp_path):
+    """As lines of traces do, and as a rotation that copies and empties leaves them."""
+    path, head = tmp_path / "log", b'{"resourceSpans": [{"resource": {"attributes": [{"key": "service.name", "value": '
+    path.write_bytes(head + b'"a"\n')
+    at = read_new_lines(path).position
+    path.write_bytes(head + b'"b"\n' + b"more\n")
+    new = read_new_lines(path, at)
+    assert (new.data, new.restarted) == (head + b'"b"\n' + b"more\n", True)
+
+
 def test_the_first_lines_of_a_file_may_be_short(tmp_path):
     path = tmp_path / "log"
     path.write_bytes(b"a\n")

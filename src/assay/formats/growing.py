@@ -18,7 +18,7 @@ from assay.messages import say
 if TYPE_CHECKING:
     from os import PathLike
 
-_MARKED = 64  # bytes at the beginning of a file that are part of its mark
+_MARKED = 4096  # bytes at the beginning of a file that are part of its mark: lines of traces begin alike
 _USUAL = 4 * MEGABYTE
 
 
