@@ -105,6 +105,15 @@ def test_a_day_costs_no_more_than_it_may(tmp_path):
     assert rich.windows[0].value("faithfulness") is not None
 
 
+def test_answers_on_which_the_judge_fails_are_said(tmp_path):
+    place = traces(tmp_path / "t.jsonl")
+    with FakeLLM(lambda _: Answer("what?")) as server, Client(server.url, "m") as client:
+        found = assay.watch_log(place, judge=client, **SETTINGS)
+    assert found.windows[0].value("faithfulness") is None
+    assert [one.judge_failed for one in found.windows] == [12]
+    assert "the judge failed on 12 answers" in document.write(view.table(found), "table", "en")
+
+
 def test_means_of_samples_cover_the_mean_of_all_answers():
     """Windows of 300 answers of which those that follow least by words are bad more often: 95 % intervals."""
     rng, covered, repeats = np.random.default_rng(5), 0, 4000 if STRESS else 120

@@ -41,7 +41,7 @@ class WatchWindow:
     """Requests whose time is from `start` up to `end`.
 
     `set_aside` counts rows that were repeated or faulty, `empty_before` the windows without any request just before it.
-    `unjudged` says that the money of the day was not enough for a judge.
+    `unjudged` says that the money of the day was not enough for a judge, `judge_failed` on how many answers it failed.
     """
 
     start: str
@@ -52,6 +52,7 @@ class WatchWindow:
     set_aside: int = 0
     empty_before: int = 0
     unjudged: bool = False
+    judge_failed: int = 0
 
     def value(self, measure: str) -> WatchValue | None:
         """Find one measure; None where the window has nothing to count for it."""

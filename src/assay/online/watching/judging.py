@@ -21,6 +21,7 @@ from assay.errors import UsageError
 from assay.measures.defaults import ANSWERS, SERVED
 from assay.messages import say
 from assay.online.log_sample import draw
+from assay.online.watching.measuring import Judged
 from assay.results.watch import WatchValue
 from assay.stats.intervals import mean_interval
 
@@ -47,11 +48,11 @@ class WatchJudge:
 
     def judge(
         self, served: Sequence[Served], users: Sequence[str], level: float, spent: MutableMapping[str, float], day: str
-    ) -> list[WatchValue] | None:
-        """Judge a sample; what it costs is added to what was `spent` on this day. None where it might be too much."""
+    ) -> Judged:
+        """Judge a sample, unless that might cost too much; what it costs is added to what was `spent` on this day."""
         ready = [place for place, one in enumerate(served) if one.answer and one.sample.contexts]
         if not ready:
-            return []
+            return Judged()
         drawn, probability = draw_answers([served[place] for place in ready], self.per_window, self.seed)
         chosen = [ready[place] for place in drawn.tolist()]
         plan = plan_answers(
@@ -64,13 +65,13 @@ class WatchJudge:
             if most is None:
                 raise UsageError(say("a limit of money needs prices: {model} has none", model=self.client.model))
             if spent.get(day, 0.0) + most > self.max_cost:
-                return None
+                return Judged(unjudged=True)
         before = self.client.spending
         scores = score_answers(plan)
         after = self.client.spending
         spent[day] = spent.get(day, 0.0) + after.spent + after.possible - before.spent - before.possible
         values = {label: scores.column(label) for label in scores.labels}
-        return [
+        found_values = [
             WatchValue(label, interval, int(np.isnan(found).sum()))
             for label, found in values.items()
             if (interval := mean_interval(
@@ -78,6 +79,8 @@ class WatchJudge:
                 confidence_level=level,
             )).estimate is not None
         ]  # fmt: skip
+        failed = sum(outcome.support.status == "failed" for outcome in scores.outcomes)
+        return Judged(found_values, failed)
 
 
 def draw_answers(served: Sequence[Served], n: int, seed: int) -> tuple[np.ndarray, Floats]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 _MICRO = 1_000_000
 _CLOSE = 1e-9
 _STEPS = 60
+
+
+class Judged(NamedTuple):
+    """What a judge said of a window: values, on how many answers it `failed`, and whether money lacked."""
+
+    values: Sequence[WatchValue] = ()
+    failed: int = 0
+    unjudged: bool = False
 
 
 def tell_time(micros: int) -> str:

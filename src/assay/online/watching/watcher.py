@@ -12,7 +12,7 @@ from assay.messages import say
 from assay.online.watching.bad import expire_bad, keep_bad, name_bad, write_bad
 from assay.online.watching.drifting import find_drift
 from assay.online.watching.feeds import is_read, last_write, list_files
-from assay.online.watching.measuring import describe_measures, measure_window, tell_time
+from assay.online.watching.measuring import Judged, describe_measures, measure_window, tell_time
 from assay.online.watching.signals import group_users
 from assay.online.watching.state import Reading
 from assay.results.watch import OpenWindow, Watch
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from assay.online.watching.judging import WatchJudge
     from assay.online.watching.settings import WatchSettings
     from assay.online.watching.state import WatchState
-    from assay.results.watch import WatchValue
 
 _MICRO = 1_000_000
 _MANY_PARTS = 32  # files of one window after which they are put together
@@ -208,11 +207,11 @@ class Watcher:
             self.settings,
             window,
             holdings=state.holdings,
-            more=[*drift, *(judged or ())],
+            more=[*drift, *judged.values],
             empty_before=empty,
         )
         keep_bad(content.served, name_bad(state.bad, window))
-        state.close_window(window, replace(made, unjudged=judged is None), baseline)
+        state.close_window(window, replace(made, unjudged=judged.unjudged, judge_failed=judged.failed), baseline)
 
     def _rows_of(self, window: int) -> list[Path]:
         return [self.state.place(name) for name in self.state.rows.get(window, ())]
@@ -221,9 +220,9 @@ class Watcher:
         """The windows in which something may happen to a request of one: the next, and those within the lateness."""
         return range(window + 1, window + 1 + max(1, math.ceil(self.settings.lateness / self.settings.width)))
 
-    def _judge(self, served: Sequence[Served]) -> list[WatchValue] | None:
-        """Have a sample judged, where there is a judge, on today's money; None where that is not enough."""
+    def _judge(self, served: Sequence[Served]) -> Judged:
+        """Have a sample judged, where there is a judge, on today's money."""
         if self.judge is None or not served:
-            return []
+            return Judged()
         level, day = self.settings.rule.confidence_level, tell_time(self.clock())[:10]
         return self.judge.judge(served, group_users(served), level, self.state.spent, day)

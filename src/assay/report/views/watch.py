@@ -138,6 +138,8 @@ def _notes(found: Watch) -> list[Said | str]:
     notes += [say("watch.set_aside", n=aside)] if aside else []
     unjudged = sum(one.unjudged for one in found.windows)
     notes += [say("watch.unjudged", n=unjudged)] if unjudged else []
+    failed = sum(one.judge_failed for one in found.windows)
+    notes += [say("watch.judge_failed", n=failed)] if failed else []
     if found.open:
         notes.append(say("watch.open", n=len(found.open), rows=sum(one.rows for one in found.open),
                          start=_clock(found.open[0].start)))  # fmt: skip

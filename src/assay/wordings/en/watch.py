@@ -22,6 +22,7 @@ TEXTS = {
     "watch.marks": "! belongs to an alert; * the interval is past the target, but the row is not complete",
     "watch.lacking": "no window has values of {measure}, which needs {names:and}",
     "watch.unseen": "no window has values of {measure}: its target was not checked",
+    "watch.judge_failed": "the judge failed on {n:,} {n:answer|answers}, which {n:has|have} no value and {n:is|are} not asked about again",
     "watch.unjudged": "{n:,} {n:window was|windows were} not judged: what that might have cost was more than was left of the day's --max-cost",
     "watch.extreme": "a row of {run} asks for bounds so far out that intervals of few users do not reach them: there may be more false alarms than that",
     "watch.no_traces": "--judge and --bad (judge=, bad=) are for traces: this event log holds no answers",

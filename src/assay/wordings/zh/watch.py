@@ -22,6 +22,7 @@ TEXTS = {
     "watch.marks": "! 属于某条告警；* 置信区间已越过目标，但连续窗口数还不够",
     "watch.lacking": "没有任何窗口能计算 {measure}，它需要 {names:and}",
     "watch.unseen": "没有任何窗口能计算 {measure}，其目标值未经检验",
+    "watch.judge_failed": "有 {n:,} 个回答评审失败，没有数值，也不会再次评审",
     "watch.unjudged": "有 {n:,} 个窗口未经评审：所需费用可能超出当日 --max-cost 的余额",
     "watch.extreme": "连续窗口数为 {run} 时所需的置信水平过高，用户少时区间达不到这一水平：误报可能多于上述次数",
     "watch.no_traces": "--judge 与 --bad（judge=、bad=）只适用于 trace：事件日志中没有回答",
