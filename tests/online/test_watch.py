@@ -98,6 +98,24 @@ def test_rows_that_come_too_late_or_twice_are_counted_as_such_and_nowhere_else(t
     assert sum(one.set_aside for one in twice.windows) == len(lines)
 
 
+def test_a_file_that_is_renamed_and_begun_anew_is_read_on_where_it_was(tmp_path):
+    """As a rotation does while windows are closed and open: half of the old file had not been read."""
+    lines, folder = make_lines(6), tmp_path / "logs"
+    folder.mkdir()
+    whole = assay.watch_log(write_lines(tmp_path / "whole.jsonl", lines), **SETTINGS)
+    write_lines(folder / "log.jsonl", lines[:150])
+    opened = open_watch(folder, plan_watch(**SETTINGS), tmp_path / "state")
+    while opened.step():
+        pass
+    opened.close()
+    write_lines(folder / "log.jsonl", lines[150:200], "a")
+    (folder / "log.jsonl").rename(folder / "log-1.jsonl")
+    write_lines(folder / "log.jsonl", lines[200:])
+    found = assay.watch_log(folder, state=tmp_path / "state", **SETTINGS)
+    assert found.left_out == {"restarted": 1}
+    assert (numbers(found), found.rows) == (numbers(whole), len(lines))
+
+
 def test_a_click_after_the_end_of_the_window_counts_for_its_request(tmp_path):
     asked, clicked, later = START + timedelta(minutes=59), START + timedelta(minutes=61), START + timedelta(hours=3)
     lines = [

@@ -58,6 +58,19 @@ def read_new_lines(
         raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=path) from None
 
 
+def is_file_of(place: str | PathLike[str], position: Position) -> bool:
+    """Return whether a file is the one of a position, under whatever name it was read."""
+    try:
+        with open(place, "rb") as file:  # noqa: PTH123 - a path that came as text
+            known = os.fstat(file.fileno())
+            number = f"{known.st_ino:x}"
+            return position.mark.startswith(f"{number}:") and _is_same(
+                position, number, file.read(_MARKED), known.st_size
+            )
+    except OSError:
+        return False
+
+
 def _read_on(file: BinaryIO, path: str, position: Position, most: int, *, ended: bool) -> NewLines:
     known = os.fstat(file.fileno())
     number, begun = f"{known.st_ino:x}", file.read(_MARKED)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from assay.data.requests import look_through
+from assay.formats.growing import is_file_of
 from assay.messages import say
 from assay.online.watching.bad import expire_bad, keep_bad, name_bad, write_bad
 from assay.online.watching.drifting import find_drift
@@ -78,6 +79,7 @@ class Watcher:
 
     def step(self) -> bool:
         """Read a piece of the file that is furthest behind, and close the windows that are over; False: nothing new."""
+        self._recognise(list_files(self.places))
         self._close_until(self._watermark(list_files(self.places)))
         files = list_files(self.places)
         for path in sorted(files, key=lambda one: self._reading(one).latest or 0):
@@ -131,6 +133,14 @@ class Watcher:
 
     def _reading(self, path: Path) -> Reading:
         return self.state.readings.get(str(path)) or Reading()
+
+    def _recognise(self, files: Sequence[Path]) -> None:
+        """Go on with files that were renamed where they were, as a rotation leaves them."""
+        readings = self.state.readings
+        for path in (one for one in files if str(one) not in readings):
+            moved = next((one for one in readings.values() if is_file_of(path, one.position)), None)
+            if moved is not None:
+                readings[str(path)] = Reading(moved.position, moved.latest)
 
     def _take(self, path: Path, reading: Reading, piece: Piece) -> None:
         """Keep what a piece holds together with how far the file was read."""
