@@ -41,6 +41,17 @@ def test_traces_that_were_acknowledged_are_in_the_windows_and_in_the_metrics(tmp
         assert (told.returncode, told.stdout) == (0, "")
 
 
+def test_an_address_that_is_misspelt_is_told_the_right_ones(tmp_path):
+    """Neither of a token that nobody was shown, nor of a page that sent nothing."""
+    with WatchEndpoint.at("127.0.0.1:0", tmp_path / "received") as endpoint:
+        for path, data in (("/v1/trace", b"{}"), ("/", None)):
+            with pytest.raises(HTTPError) as refused:
+                urlopen(Request(endpoint.origin + path, data, {"content-type": "application/json"}), timeout=10)
+            assert refused.value.code == 404
+            assert b"/metrics, /v1/logs and /v1/traces" in refused.value.read()
+            refused.value.close()
+
+
 def test_pages_of_others_and_other_names_are_refused(tmp_path):
     with WatchEndpoint.at("127.0.0.1:0", tmp_path / "received") as endpoint:
         for headers, status in (({"origin": "http://evil.example"}, 403), ({"host": "evil.example"}, 421)):

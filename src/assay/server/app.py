@@ -47,7 +47,7 @@ SAFE_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 _READING = {"GET", "HEAD"}
-_SEE_OTHER, _BAD, _UNKNOWN, _FORBIDDEN, _MISDIRECTED, _TOO_MANY = 303, 400, 401, 403, 421, 429
+_SEE_OTHER, _BAD, _UNKNOWN, _FORBIDDEN, _ABSENT, _MISDIRECTED, _TOO_MANY = 303, 400, 401, 403, 404, 421, 429
 _MOST_FIELDS = 4
 
 
@@ -95,7 +95,7 @@ def make_app(
         routes=[*machines, Route("/static/{name}", send_static), *pages], exception_handlers={AssayError: refuse}
     )
     app.router.redirect_slashes = False  # who is sent elsewhere would learn what is there
-    return Guard(app, access, limits, frozenset(one.path for one in machines), lang)
+    return Guard(app, access, limits, frozenset(one.path for one in machines), lang, has_pages=bool(pages or table))
 
 
 def _load(one: StaticFile) -> tuple[bytes, str, str]:
@@ -112,6 +112,7 @@ class Guard:
     limits: Limits
     machines: frozenset[str]
     lang: Lang = "en"
+    has_pages: bool = True
     pages_rate: Rate = field(init=False)
     machines_rate: Rate = field(init=False)
     guesses: Rate = field(init=False)
@@ -145,6 +146,9 @@ class Guard:
         if not (self.machines_rate if machine else self.pages_rate).allows(client):
             raise self._refuse(_TOO_MANY, say("too many requests: wait a second"), {"retry-after": "1"})
         check_length(headers.get("content-length"), limit, self.lang)
+        if not (machine or self.has_pages):
+            raise self._refuse(_ABSENT, say("nothing is here: this server answers at {paths:and}",
+                                            paths=sorted(self.machines)))  # fmt: skip
         if access.is_foreign(headers) if machine else _is_forged(request, access):
             raise self._refuse(_FORBIDDEN, say("this request comes from a page of another server"))
         if machine and not access.admits_machine(headers.get("authorization")):

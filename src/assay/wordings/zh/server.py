@@ -9,6 +9,7 @@ TEXTS = {
     "the request has more than {limit:,} bytes": "请求超过 {limit:,} 字节",
     "this server is not known by that name": "本服务器不使用该主机名",
     "too many requests: wait a second": "请求过多：请稍候一秒",
+    "nothing is here: this server answers at {paths:and}": "此处没有内容：本服务器的地址是 {paths:and}",
     "this request comes from a page of another server": "该请求来自其他服务器的页面",
     "send the password as a bearer token": "请以 Authorization: Bearer 请求头发送密码",
     "open the address that the terminal shows: its token lets you in": "请打开终端显示的地址：其中的访问码用于登录",
