@@ -298,6 +298,9 @@ def test_what_weakens_a_watch_is_said(tmp_path):
     assert [str(one) for one in found.warnings] == [
         "--judge and --bad (judge=, bad=) are for traces: this event log holds no answers"
     ]
+    assert "99.99% bound: the end of the 99.98% interval" in write(view.table(found), "table", "en").replace(
+        "\n  ", " "
+    )
     assert "there may be more false alarms than that" in write(view.table(found), "table", "en").replace("\n  ", " ")
 
 

@@ -125,7 +125,7 @@ def _notes(found: Watch) -> list[Said | str]:
     rule, level = found.rule, found.rule.confidence_level
     notes: list[Said | str] = []
     if found.watched:
-        notes.append(say("watch.rule", run=rule.run, level=1 - rule.level, interval=level))
+        notes.append(say("watch.rule", run=rule.run, level=_percent(1 - rule.level, 1), interval=_percent(level)))
         n, most = len(found.watched), rule.false_alarms
         notes.append(say("watch.budget", expected=most, days=found.period_days, measures=n, total=most * n))
         notes += [say("watch.extreme", run=rule.run)] if rule.is_extreme else []
@@ -167,7 +167,13 @@ def _chart(found: Watch, one: WatchMeasure, place: str) -> Chart:
 
 
 def _interval(found: Watch) -> Said:
-    return say("column.interval", level=found.rule.confidence_level)
+    return say("watch.interval", level=_percent(found.rule.confidence_level))
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    """A share below 1 with so many decimals, or as many more as keep it from being called 100 %."""
+    texts = (f"{share:.{n}%}" for n in range(digits, 12))
+    return next((text for text in texts if not text.startswith("100")), f"{share:.12%}")
 
 
 def _between(of: Interval) -> str:
