@@ -30,6 +30,10 @@ def block(words):
 def folder(tmp_path):
     write_questions(tmp_path / "questions.jsonl", ["sencha water", "black tea"])
     (tmp_path / "qrels.txt").write_text("q1 0 a 1\nq2 0 b 1\n")
+    (tmp_path / "docs-results").mkdir()
+    rows = [{"query_id": "q1", "text": "sencha water", "made_by": "known_items"}]
+    judged = assay.read_judgments(tmp_path / "qrels.txt")
+    assay.write_set(tmp_path / "docs-results" / "questions", queries=rows, judgments=judged)
     return tmp_path
 
 
