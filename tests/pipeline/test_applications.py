@@ -16,7 +16,7 @@ import pytest
 import assay
 from assay.errors import AssayError
 from assay.formats.app_settings import AppSettings
-from assay.formats.replies import Shape
+from assay.formats.replies import Shape, read_reply
 from assay.formats.reply_streams import ReplyStream
 from assay.llm.records import Reply, Usage
 from assay.llm.transport import Exchange
@@ -432,3 +432,22 @@ def test_a_byte_that_is_no_letter_costs_a_stream_of_plain_text_none_of_its_words
     for at in range(0, len(body), size):
         stream.feed(body[at : at + size], 0.1)
     assert stream.finish(0.2).said.answer == "茶 is\N{REPLACEMENT CHARACTER} hot 热"
+
+
+PASSAGE = "Sencha wants water of 70 degrees, " * 8
+
+
+@pytest.mark.parametrize(
+    ("listed", "texts", "ids"),
+    [
+        (["tea.md", "The Book of Tea, page 3"], ["", ""], ["tea.md", "The Book of Tea, page 3"]),
+        (["https://example.org/" + "a" * 300], [""], ["https://example.org/" + "a" * 300]),
+        ([PASSAGE, "Hot."], [PASSAGE, "Hot."], [None, None]),
+        (["Tea is hot.\nBlack tea is hotter."], ["Tea is hot.\nBlack tea is hotter."], [None]),
+        (["煎茶宜用七十度的水冲泡。"], ["煎茶宜用七十度的水冲泡。"], [None]),
+    ],
+)
+def test_bare_texts_under_sources_are_names_unless_they_read_as_passages(listed, texts, ids):
+    said = read_reply({"answer": "Hot.", "sources": listed}, Shape())
+    assert [one.text for one in said.contexts] == texts
+    assert [one.id for one in said.contexts] == ids

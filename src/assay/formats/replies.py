@@ -26,6 +26,7 @@ _WRAPPERS = ("data", "result", "output", "outputs", "response", "message", "meta
 _DEEPEST = 3  # wrappers within wrappers
 # What applications call their contexts, beyond the columns of files: there, these hold other things.
 _SOURCES = ("sources", "citations", "references", "chunks", "nodes", "matches", "retrieved")
+_LONGEST_NAME = 200  # characters
 _IDS = (*columns.CONTEXT_ID, "_id", "source", "url", "file", "filename", "title")
 _MONEY = ("cost", "cost_usd", "total_cost", "money", "费用")
 _TIMES = ("latency_ms", "took_ms", "elapsed_ms", "response_time_ms", "duration_ms", "耗时毫秒")
@@ -209,16 +210,26 @@ def _ids(value: Any) -> tuple[str, ...] | None:
 
 
 def _items(value: Any, *, texts: bool) -> tuple[Context, ...]:
-    """Contexts of a list: with a text, with an id, or both; a bare text is an id where names of sources are usual."""
+    """Contexts of a list: with a text, with an id, or both; bare texts are ids where names of sources are usual.
+
+    There, all are texts as soon as one reads as a passage: else an answer would be held against nothing.
+    """
     if isinstance(value, dict) and columns.first_of(value, columns.CONTEXT_TEXT) is None:
         value = [{"id": name, "text": one} if isinstance(one, str) else one for name, one in value.items()]
-    found = []
-    for item in value if isinstance(value, list) else [value]:
+    items, found = value if isinstance(value, list) else [value], []
+    texts = texts or any(isinstance(item, str) and _is_passage(item) for item in items)
+    for item in items:
         if isinstance(item, str):
             found.append(Context(item) if texts else Context("", item))
         elif isinstance(item, dict):
             found.append(_context(item))
     return tuple(found)
+
+
+def _is_passage(text: str) -> bool:
+    """Return whether a text is too long for a title, or has lines or a Chinese sentence; an address has no blanks."""
+    text = text.strip()
+    return "\n" in text or "。" in text or (len(text) > _LONGEST_NAME and " " in text)
 
 
 def _context(item: dict[str, Any]) -> Context:
