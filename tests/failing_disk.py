@@ -109,6 +109,10 @@ COMMANDS = {
     "ab interleave": (["ab", "interleave", "a.run", "b.run", "-o", "out.jsonl", *PAGE], ["out.jsonl", "out.html"]),
     "ab replay": (["ab", "replay", "shown.csv", "--policy", "uniform", *RESULT, *PAGE], ["out.json", "out.html"]),
     "log metrics": (["log", "metrics", "log.csv", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "log watch": (
+        ["log", "watch", "log.csv", "--once", "-m", "any_click", "--state", "watched", "--cache", "kept.sqlite", "--bad", "bad.jsonl", "--prometheus", "out.prom", "--rules", "out.yml", "--dashboard", "board.json", *RESULT, *PAGE],
+        ["out.json", "out.html", "out.prom"],
+    ),
     "log judgments": (["log", "judgments", "log.csv", "-o", "out.qrels", "--queries-out", "texts.jsonl", *PAGE], ["out.qrels", "texts.jsonl", "out.html"]),
     "log sample": (["log", "sample", "log.csv", "-n", "1", "-o", "out.jsonl", *PAGE], ["out.jsonl", "out.html"]),
     "set questions": (["set", "questions", "texts.jsonl", "-n", "2", *RESULT, *PAGE], ["out.json", "out.html"]),

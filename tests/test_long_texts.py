@@ -39,6 +39,7 @@ from assay.online.guardrails import read_guardrail
 from assay.text import lexicon, negation, numbers, refusals, segmentation, sentences, stems
 from assay.text import words as text_words
 from assay.text.embeddings import choose_embedder
+from assay.text.marking import mark_words
 from conftest import STRESS
 
 SIZE = 1_000_000 if STRESS else 10_000  # bytes
@@ -86,7 +87,8 @@ LOOK = {
     "text.stems:stem": stems.stem, "text.lexicon:equivalents": lexicon.equivalents, "text.lexicon:opposites": lexicon.opposites, "text.lexicon:is_general": lexicon.is_general,
     "text.negation:clauses": negation.clauses, "text.negation:find_denied_words": negation.find_denied_words, "text.negation:find_denied_pairs": negation.find_denied_pairs,
     "text.negation:is_negated": negation.is_negated, "text.refusals:is_refusal": refusals.is_refusal, "text.refusals:is_courtesy": refusals.is_courtesy,
-    "text.segmentation:han_words": segmentation.han_words,
+    "text.segmentation:han_words": segmentation.han_words, "text.marking:mark_words": lambda text: (mark_words(text, "green 绿茶"), mark_words(text, text)),
+    "grounding.answerability:says_answerable": lambda text: answerability.says_answerable({"answerable": text, "unanswerable": text}),
     "grounding.citations:marks": lambda text: citations.marks(text, CONTEXTS),
     "grounding.citations:blank_marks": lambda text: citations.blank_marks(text, citations.marks(text, CONTEXTS)),
     "grounding.preparing:statements": lambda text: list(preparing.statements(text)), "grounding.preparing:prepare": lambda text: preparing.prepare(sample(text)),

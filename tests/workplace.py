@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 import assay
+import otlp
 from net import making
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def _write_events(folder: Path) -> None:
             actions = ("impression", "click") if (i + place) % 3 == 0 else ("impression",)
             rows += [common | {"action_name": action, "event_attributes": seen} for action in actions]
     (folder / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "traces.jsonl").write_text(otlp.lines(otlp.request(*otlp.rag())), encoding="utf-8")
     (folder / "logs").mkdir()
     shutil.copy(folder / "events.jsonl", folder / "logs")
 

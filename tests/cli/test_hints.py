@@ -172,7 +172,7 @@ PLACES = {
     "gate result.json --rules F": {"gate rules"},
     "run F": {"experiment", "documents", "rubric"},  # a file of text is a document
     "fuse one.run F -o f.run": {"run", "judgments"},
-    "answers F": {"samples", "result"},
+    "answers F": {"samples", "result", "traces"},
     "report F -o r.html": {"result"},
     "judge F --queries queries.jsonl --documents docs.jsonl --judge m --url http://127.0.0.1:9/v1 -o j --dry-run": {
         "run", "judgments"},
@@ -188,9 +188,9 @@ SORTS = {
     "records": "records.jsonl", "samples": "samples.jsonl", "queries": "queries.tsv", "documents": "docs.tsv",
     "weights": "weights.csv", "labels": "variants.csv", "pairs": "pairs.jsonl", "verdicts": "details.jsonl",
     "result": "result.json", "experiment": "experiment.toml", "gate rules": "gate.toml", "costs": "costs.toml",
-    "prices": "prices.toml", "rubric": "tone.md",
+    "prices": "prices.toml", "rubric": "tone.md", "traces": "traces.jsonl",
 }  # fmt: skip
-READ_AS_LOG = {"samples", "pairs"}  # any object with an id and a text may be a search of a log
+READ_AS_LOG = {"samples", "pairs", "traces"}  # any object with an id and a text may be a search of a log
 WRONG = [
     (line, kind)
     for line, right in PLACES.items()

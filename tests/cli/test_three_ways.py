@@ -28,12 +28,14 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_there_are_three_ways_of_five_lines():
-    assert len(lines()) == 15
+def test_there_are_three_ways_of_five_lines_and_more():
+    assert len(lines()) >= 15
 
 
 def test_every_line_of_a_way_works_after_those_before_it(folder):
     for line in lines():
+        if line.startswith("assay serve"):
+            continue  # it does not end; tests/server runs it
         done = run_assay(*shlex.split(line)[1:], cwd=folder)
         assert done.returncode in ({0, 1} if line.startswith(("assay gate", "assay check")) else {0}), (
             line + done.stderr

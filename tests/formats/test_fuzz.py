@@ -32,8 +32,13 @@ from assay.analysis.check_files import check_files
 from assay.analysis.economics import read_costs
 from assay.analysis.evidence import load, load_all
 from assay.analysis.gate_rules import read_rules
+from assay.analysis.history import read_history
+from assay.analysis.label_tasks import find_relevance_files, read_relevance_task
+from assay.analysis.pair_tasks import read_pair_task
 from assay.analysis.proposal_files import read_earlier
+from assay.analysis.rating_tasks import read_rating_task
 from assay.analysis.stored import read_system, read_systems
+from assay.analysis.workspace import Workspace
 from assay.curation.collection import open_collection
 from assay.data.judgments import Judgments
 from assay.errors import AssayError, InputError
@@ -56,7 +61,7 @@ from assay.formats.traces.open_traces import OpenTraces
 from assay.formats.traces.otlp_json import Unreadable, decode_json
 from assay.formats.traces.otlp_protobuf import decode_logs, decode_traces
 from assay.formats.traces.privacy import redact_texts
-from assay.formats.traces.reading import read_new_traces
+from assay.formats.traces.reading import read_new_traces, read_whole_traces
 from assay.formats.trec.reading import last_tag, read_whole_grades, read_zscores
 from assay.formats.verdicts import read_votes
 from assay.judge import prompting as judging
@@ -489,6 +494,50 @@ def traces(place):
     return found.samples, found.log(["session.id"]).frame.collect()
 
 
+def packed_traces(place):
+    return list(read_whole_traces(place))
+
+
+TO_JUDGE = [{"query_id": "q1", "doc_id": "d1", "query": "tea", "document": "Tea is hot.", "priority": 1, "grade": None}]
+TO_RATE = [{"query_id": "q1", "question": "tea?", "answer": "Tea is hot. Rain is wet.", "contexts": ["Tea is hot."]}]
+A_RESULT = json.dumps(
+    assay.compare(
+        assay.evaluate({"q1": {"d1": 1}}, {"a": {"q1": {"d1": 1.0}}, "b": {"q1": {"d1": 1.0}}}, "map")
+    ).to_dict()
+).encode()
+
+
+def on_desk(place, *others):
+    """A folder of the workbench with one file, or two, as it lists them."""
+    folder = Path(place).parent / "desk"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    shutil.copy(place, folder)
+    for name, text in others:
+        (folder / name).write_bytes(text)
+    return Workspace(folder)
+
+
+def relevance_task(place):
+    space = on_desk(place)
+    return [read_relevance_task(space, file) for file in find_relevance_files(space)]
+
+
+def rating_task(place):
+    space = on_desk(place)
+    return [read_rating_task(space, file) for file in space.files() if not file.fault]
+
+
+def pair_task(place):
+    space = on_desk(place, ("other.jsonl", jsonl([{**TO_RATE[0], "answer": "Cold."}])))
+    first, second = space.files()
+    return read_pair_task(space, first, second)
+
+
+def history(place):
+    return read_history(on_desk(place))
+
+
 def growing_traces(place):
     """Read a file of traces as if it grew, keep what was read, and read that."""
     batch, position, _ = read_new_traces(place)
@@ -537,7 +586,11 @@ READERS = {
     "watch-journal": (watch_journal(), [watch_state]),
     "traces.jsonl": (CALLS, [traces, growing_traces, check, read_samples]),
     "traces.json": (json.dumps(otlp.request(*otlp.rag()), indent=1).encode(), [traces, check]),
-    "traces.jsonl.gz": (gzip.compress(CALLS, 1), [traces]),
+    "traces.jsonl.gz": (gzip.compress(CALLS, 1), [traces, packed_traces]),
+    "to-judge.jsonl": (jsonl(TO_JUDGE), [relevance_task, history]),
+    "to-judge.csv": (csv(TO_JUDGE), [relevance_task]),
+    "to-rate.jsonl": (jsonl(TO_RATE), [rating_task, pair_task, history]),
+    "a-result.json": (A_RESULT, [history]),
     "spans.bin": (otlp.as_protobuf(*otlp.rag(), CHAT), [sent_spans]),
     "open-traces.bin": (stored_traces(), [open_traces]),
     "labels.jsonl": (labels_log(), [labels]),
@@ -766,6 +819,7 @@ ELSEWHERE = {
     "data of the package": {
         "wordlists.py", "html.py", "reference.py", "demonstration.py", "demo/__init__.py", "installation.py",
         "prices.py:_own_prices", "curation/question_calls.py:load", "judge/prompting.py:_read_builtin", "demo/log.py", "server/app.py:_load",
+        "report/design/__init__.py:stylesheet",
     },
     "files of the system": {"claims.py", "measuring.py"},
     "what a checksum guards, tested in tests/pipeline and tests/llm": {"store.py", "runner.py", "bm25.py", "vectors.py"},
@@ -773,6 +827,8 @@ ELSEWHERE = {
         "gate_baselines.py:_earlier", "cost.py:_read_costs", "writing.py:read_result", "evidence.py:_result_at",
         "roi.py:_read_gain", "ab_history.py:_open",
     },
+    "what the same journal wrote, whose sums are checked, tested in tests/online": {"online/watch.py:_open_feed", "watching/bad.py:write_bad", "watching/feeds.py:_decode"},
+    "what the same request wrote": {"workbench/relevance.py:send_judgments"},
     "reads what read_bodies reads, which is here": {"cli/bench.py:_bodies"},
     "what a hash guards, or the same job wrote, tested in tests/formats/test_score_folders.py": {
         "score_folders.py:_describe", "score_folders.py:_written_by", "score_folders.py:commit", "score_folders.py:read",
@@ -842,6 +898,7 @@ NO_READERS = {
     "calls readers that are here": {"cli.inputs:read_judged", "cli.inputs:read_runs", "cli.reporting:load_named", "formats.trec.pieces:read_ahead"},
     "passes bytes on as they come, tested with broken connections in tests/serving": {"serving.endpoints:read_parts"},
     "runs code by intention": {"pipeline.stages:load"},
+    "messages of the library, and the address to listen on": {"formats.traces.otlp_protobuf:load_messages", "server.watching:read_address", "server.workbench.opening:open_workbench"},
     "a verb or a noun of its own": {"analysis.bench:load_name", "cli.options:read_once", "cli.progress:loads", "grounding.answerability:read_answerable"},
 }  # fmt: skip
 

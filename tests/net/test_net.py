@@ -31,7 +31,10 @@ def test_numbers_marks_statuses_and_exit_codes_are_what_they_were(scene, tmp_pat
 
 def test_every_command_is_in_the_net():
     met = {line.split()[0] for scene in SCENES for line in scene.expand()}
-    assert met == {*COMMANDS, *FORMER} - {"env"}  # what is installed differs from machine to machine
+    assert met == {*COMMANDS, *FORMER} - {
+        "env",
+        "serve",
+    }  # what is installed differs from machine to machine, and what serves does not end
 
 
 def test_every_golden_file_belongs_to_a_scene():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assay.engines.engine import KEY, LINE, Engine, Kernel, Rows, part_of
 from assay.engines.headings import NUMBERS, Headings, Kind, What, check_key, find
 from assay.errors import InputError, NoSuchFile, UsageError, cause
+from assay.formats.files import is_there
 from assay.formats.parquet import is_sound_file
 from assay.lazy import pl
 from assay.messages import say
@@ -203,7 +204,7 @@ def _files(place: str, suffixes: tuple[str, ...]) -> list[Path]:
 def has_lines(place: str) -> bool:
     """Return whether this is a file of JSON lines, or a folder that has such files and no Parquet."""
     path = Path(place)
-    if "://" in place or not path.is_dir():
+    if "://" in place or not (is_there(place) and path.is_dir()):
         return path.suffix in LINES
     return bool(_files(place, LINES_IN_FOLDERS)) and not is_parquet_folder(place)
 
@@ -211,7 +212,11 @@ def has_lines(place: str) -> bool:
 def is_parquet_folder(place: str) -> bool:
     """Return whether this is a folder that has Parquet files."""
     path = Path(place)
-    return path.is_dir() and any(not _is_hidden(one.relative_to(path)) for one in path.rglob(f"*{SUFFIX}"))
+    return (
+        is_there(place)
+        and path.is_dir()
+        and any(not _is_hidden(one.relative_to(path)) for one in path.rglob(f"*{SUFFIX}"))
+    )
 
 
 def _is_hidden(path: Path) -> bool:

@@ -25,8 +25,8 @@ def mark_words(text: str, query: str) -> list[tuple[str, bool]]:
             spans.append(found.span())
     pairs = {run[i : i + _PAIR] for run in _RUN.findall(query) for i in range(max(len(run) - 1, 1))}
     if pairs:
-        sought = "|".join(re.escape(pair) for pair in sorted(pairs, key=len, reverse=True))
-        spans += [(found.start(), found.start() + len(found[1])) for found in re.finditer(f"(?=({sought}))", text)]
+        sizes = {len(pair) for pair in pairs}
+        spans += [(i, i + n) for n in sizes for i in range(len(text) - n + 1) if text[i : i + n] in pairs]
     return _cut(text, sorted(spans))
 
 

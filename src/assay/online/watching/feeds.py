@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -18,7 +19,7 @@ from assay.formats.events.cleaning import CleaningRules, clean
 from assay.formats.events.reading import grows_by_lines, read_rows
 from assay.formats.events.recognition import files_of
 from assay.formats.events.rows import FileRows
-from assay.formats.files import Input, write_atomically, write_by
+from assay.formats.files import Input, write_atomically
 from assay.formats.growing import Position, read_new_lines
 from assay.formats.traces.open_traces import OpenTraces
 from assay.formats.traces.reading import read_new_traces, read_whole_traces
@@ -114,7 +115,9 @@ class EventFeed:
 
     def save(self, rows: Sized, place: Path) -> None:
         """Write rows of a window."""
-        write_by(place, cast("pl.DataFrame", rows).write_parquet)
+        buffer = BytesIO()  # a disk that fails is an error of ours, and not of the library's
+        cast("pl.DataFrame", rows).write_parquet(buffer)
+        write_atomically(place, buffer.getvalue())
 
     def join(self, parts: Sequence[Path], rows: Sized) -> pl.DataFrame:
         """Put rows of a window that were read one after the other together."""

@@ -53,7 +53,7 @@ TEXTS = {
     "option.log.watch.lateness": "How long to wait for rows that come late.",
     "option.log.watch.false_alarms": "False alarms that may be expected in a year, for each measure with a target.",
     "option.log.watch.in_a_row": "How many windows in a row make an alert; chosen by the number of false alarms unless given.",
-    "option.log.watch.state": "Folder in which is kept what was counted; beside the first file unless given.",
+    "option.log.watch.state": "Where results of windows and positions in files are kept, a folder; beside the first file unless given.",
     "option.log.watch.once": "Read what is there now and stop; exit code 1 if an alert stands.",
     "option.log.watch.pause": "Seconds after which files are looked at again.",
     "option.log.watch.prometheus": "Write the last window for Prometheus's textfile collector.",

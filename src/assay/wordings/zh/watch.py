@@ -53,7 +53,7 @@ TEXTS = {
     "option.log.watch.lateness": "为迟到的行等待多久。",
     "option.log.watch.false_alarms": "每个有目标值的指标每年允许的预期误报次数。",
     "option.log.watch.in_a_row": "连续多少个窗口越过目标才告警；不给出时由误报次数确定。",
-    "option.log.watch.state": "保存已计入内容的文件夹；默认在第一个文件旁边。",
+    "option.log.watch.state": "保存各窗口结果和文件读取位置的文件夹；默认在第一个文件旁边。",
     "option.log.watch.once": "只读取现有内容，然后结束；有未解除的告警时退出码为 1。",
     "option.log.watch.pause": "隔多少秒再次查看文件。",
     "option.log.watch.prometheus": "为 Prometheus 的 textfile 收集器写出最近的窗口。",
