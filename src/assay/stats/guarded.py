@@ -63,7 +63,7 @@ def guard_mean(
     risk = (1 - confidence_level) / 2
     high = reach_bound(x, shares, found.high, upper=bounds[1], risk=risk)
     low = -reach_bound(-x, shares, -found.low, upper=-bounds[0], risk=risk)
-    return note_bounds(replace(found, low=low, high=high, method=found.method + BOUNDED), bounds)
+    return note_bounds(replace(found, low=low, high=high, method=f"{found.method}, {BOUNDED}"), bounds)
 
 
 def detectable_drop(interval: Interval, of: Moments, *, power: float = 0.8) -> float | None:

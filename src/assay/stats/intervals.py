@@ -32,7 +32,7 @@ Method = Literal["auto", "score", "adjusted t", "t", "bca"]
 Bounds = tuple[float, float]
 
 TOO_FEW = "too few values for both ends"
-BOUNDED = ", bounded"
+BOUNDED = "bounded"  # behind the name of a method, after a comma
 _NEAR = 0.1  # of an interval's width
 
 
@@ -57,7 +57,7 @@ class Interval:
     @property
     def is_bounded(self) -> bool:
         """Return whether the ends count on values that were not seen, because few lie on one side of 0."""
-        return self.method.endswith(BOUNDED)
+        return self.method.endswith(f", {BOUNDED}")
 
     def excludes(self, value: float = 0.0) -> bool:
         """Return whether the value is outside; an interval that is not known excludes nothing."""
@@ -190,7 +190,7 @@ def _guard(of: Interval, x: Floats, shares: Floats | None, reach: float) -> Inte
     risk = min(1 - of.confidence_level, MOST_RISK)
     low = -reach_bound(-x, shares, -of.low, upper=reach, risk=risk)
     high = reach_bound(x, shares, of.high, upper=reach, risk=risk)
-    return replace(of, low=low, high=high, method=of.method + BOUNDED)
+    return replace(of, low=low, high=high, method=f"{of.method}, {BOUNDED}")
 
 
 def _check_bounds(values: Floats, bounds: Bounds | None) -> None:

@@ -75,7 +75,7 @@ def relative_interval(
         ends = max(ends[0], -1.0), ends[1]
         if method != "t" and few_oppose(paired_differences(over, under), shares):
             ends = _guard(ends, over, under, shares, bounds, risk=min(1 - confidence_level, MOST_RISK))
-            how += BOUNDED
+            how += f", {BOUNDED}"
     return Interval(ratio - 1, *ends, confidence_level, how, n)
 
 
