@@ -46,7 +46,7 @@ TEXTS = {
     "proposal.a_minute": "a minute",
     "proposal.kept": "{place} is there already and differs from what would be proposed now: it is run as it is.",
     "proposal.unlabelled": "The {n:,} {n:query|queries} of {file}, without judgments: nothing is scored.",
-    "proposal.needs_limit": "{model} costs money: give --max-cost, the most that may be spent ({limit} is likely to suffice)",
+    "proposal.needs_limit": "{model} costs money: give --max-cost, the most that may be spent: assay run ... --max-cost {limit} is likely to suffice",
     "proposal.written": "The experiment is in {place}: change it if you like.",
     "proposal.go": "To do it: {command}",
     "proposal.next_application": "To ask a finished application the same questions, its contexts named as the documents are: assay run {place} --app URL",

@@ -46,7 +46,7 @@ TEXTS = {
     "proposal.a_minute": "一分钟",
     "proposal.kept": "{place} 已存在，且与现在会给出的建议不同：将按其现状运行。",
     "proposal.unlabelled": "{file} 中没有标注的 {n:,} 个查询：不评分。",
-    "proposal.needs_limit": "调用 {model} 需要花费：请用 --max-cost 给出花费上限（{limit} 应当够用）",
+    "proposal.needs_limit": "调用 {model} 需要花费：请用 --max-cost 给出花费上限，assay run ... --max-cost {limit} 应当够用",
     "proposal.written": "实验文件为 {place}，可按需修改。",
     "proposal.go": "开始运行：{command}",
     "proposal.next_application": "要用同样的问题评测已有的应用（其上下文须使用相同的文档名）：assay run {place} --app URL",

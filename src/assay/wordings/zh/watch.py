@@ -25,7 +25,7 @@ TEXTS = {
     "watch.unseen": "没有任何窗口能计算 {measure}，其目标值未经检验",
     "watch.judge_failed": "有 {n:,} 个回答评审失败，没有数值，也不会再次评审",
     "watch.unjudged": "有 {n:,} 个窗口未经评审：所需费用可能超出当日余额（assay log watch ... --max-cost）",
-    "watch.extreme": "连续窗口数为 {run} 时所需的置信水平过高，用户少时区间达不到这一水平：误报可能多于上述次数",
+    "watch.extreme": "连续窗口数为 {run} 时所需的置信水平过高，用户少时置信区间达不到这一水平：误报可能多于上述次数",
     "watch.no_traces": "评审与出错请求（assay log watch ... --judge、--bad）只适用于 trace：事件日志中没有回答",
     "watch.left_late": "有 {n:,} 行在所属窗口关闭之后才到达，未计入（assay log watch ... --lateness 可等待更久）",
     "watch.left_no_time": "有 {n:,} 行没有时间，不属于任何窗口",
