@@ -47,7 +47,7 @@ class Pen:
     @cached_property
     def places(self) -> list[str]:
         """The names on its axis."""
-        return list(dict.fromkeys(self.text(str(point.x)) for point in self.chart.points))
+        return list(dict.fromkeys(self.place(point) for point in self.chart.points))
 
     def role(self, name: str) -> str:
         """What a system is here, where it is something, for its label on an axis."""
@@ -65,6 +65,10 @@ class Pen:
     def text(self, given: str) -> str:
         """A name in the language of the page, cut to what fits."""
         return clean(tell(given, self.lang))[:LETTERS]
+
+    def place(self, point: Point) -> str:
+        """The name of a point on the axis; `str` would make a message an English text."""
+        return self.text(point.x if isinstance(point.x, str) else str(point.x))
 
     def title(self, given: str) -> str:
         """A title of an axis."""
@@ -134,7 +138,7 @@ def _intervals(pen: Pen) -> Any:
     dots = pen.marks(base.mark_point(filled=True, size=90, opacity=1).encode(x=value, shape=pen.shape()))
     layers = [*_zero_between(pen), ends, dots]
     if not many:
-        rows = [{"x": (name := pen.text(str(p.x))), "y": p.y, "t": f"{number(p.y)} {pen.role(name)}".rstrip()}
+        rows = [{"x": (name := pen.place(p)), "y": p.y, "t": f"{number(p.y)} {pen.role(name)}".rstrip()}
                 for p in pen.chart.points]  # fmt: skip
         texts = alt.Chart(alt.Data(values=rows)).mark_text(dy=-10, color=INK, fontSize=11)
         layers.append(texts.encode(x="y:Q", y=alt.Y("x:N", sort=None), text="t:N"))
