@@ -14,6 +14,15 @@ def query_address(query: str) -> str:
     return f"query={quote(query, safe='', errors='replace')}"
 
 
+def stage_code(stage: str) -> str:
+    """A stage as addresses name it.
+
+    >>> stage_code("retrieved but not used")
+    'retrieved-but-not-used'
+    """
+    return stage.replace(" ", "-")
+
+
 def page_address(page: str, **choices: str) -> str:
     """The address of a page that shows the rows of these choices.
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.messages import Said, say
-from assay.report.addresses import page_address
+from assay.report.addresses import page_address, stage_code
 from assay.report.blocks import Chart, Decision, Figure, Fold, Step, Verdict
 from assay.report.intervals import between
 from assay.report.numbers import number, pvalue
@@ -121,7 +121,8 @@ def _steps(group: Group) -> tuple[Step, ...]:
     details = [part for one in group.results for part in one.every(AnswerDetails)]
     stages = by_stage([sample for part in details for sample in part.samples])
     for stage, ids in stages.items():
-        steps += [Step(text, page_address("answers", failure=stage)) for text in answers.advice({stage: ids})]
+        rows = page_address("answers", failure=stage_code(stage))
+        steps += [Step(text, rows) for text in answers.advice({stage: ids})]
     return tuple({step.text: step for step in steps}.values())
 
 
@@ -142,6 +143,6 @@ def _of_diagnosis(found: Diagnosis) -> list[Step]:
         queries = found.stages.get(stage, ())
         if queries:
             text = say(f"diagnose.{stage}", n=len(queries), k=found.k)
-            steps.append(Step(text, page_address("queries", failure=stage)))
+            steps.append(Step(text, page_address("queries", failure=stage_code(stage))))
     missed = [check for check in found.targets if check.missed and check.advice]
     return [*steps, *(Step(check.advice) for check in missed)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.messages import say
+from assay.report.addresses import stage_code
 from assay.report.tables import Choice, Facet
 
 if TYPE_CHECKING:
@@ -56,5 +57,8 @@ def of_answers(samples: Sequence[JudgedSample], systems: Sequence[str]) -> tuple
 def _plain(key: str, title: str, kinds: Sequence[str], wording: str) -> Facet:
     """A choice for each kind of row; rows of no kind cannot be chosen where kinds have wordings."""
     named = [kind for kind in sorted(set(kinds)) if kind or not wording]
-    choices = tuple(Choice(kind or _NONE, say(wording + kind) if wording else kind or "-", (kind,)) for kind in named)
+    if wording:
+        choices = tuple(Choice(stage_code(kind), say(wording + kind), (kind,)) for kind in named)
+    else:
+        choices = tuple(Choice(kind or _NONE, kind or "-", (kind,)) for kind in named)
     return Facet(key, title, tuple(kinds), choices)

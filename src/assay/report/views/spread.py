@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from assay.messages import say
-from assay.report.addresses import page_address
+from assay.report.addresses import page_address, stage_code
 from assay.report.blocks import Chart, Point
 from assay.report.tables import Table
 
@@ -54,7 +54,7 @@ def failures(
         for stage in known:
             n = len(found.get(stage, ()))
             share = f"{n:,} ({n / total:.1%})" if total else ""
-            to = page_address(page, failure=stage) if n and system == leading else ""
+            to = page_address(page, failure=stage_code(stage)) if n and system == leading else ""
             points.append(Point(say(f"stage.{stage}"), float(n), series=system, label=share, to=to))
         rows.append((system, *(f"{len(found.get(stage, ())):,}" for stage in known)))
     headers = (say("column.system"), *(say(f"stage.{stage}") for stage in known))
