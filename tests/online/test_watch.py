@@ -186,7 +186,7 @@ def test_killed_at_any_write_nothing_is_lost_and_nothing_counted_twice(tmp_path,
     """Every write of a run in turn (every third without ASSAY_STRESS) is its last, whole or in part; a second run ends as one that was not disturbed."""
     place = write_lines(tmp_path / "log.jsonl", make_lines(3, 12))
     expected = numbers(assay.watch_log(place, state=tmp_path / "whole", **SETTINGS))
-    death = die(monkeypatch, (state, "add_entry"), (feeds, "write_by"))
+    death = die(monkeypatch, (state, "add_entry"), (feeds, "write_atomically"))
     deaths = 0
     for moment in range(1, 100, 1 if STRESS else 3):
         death.left = moment
