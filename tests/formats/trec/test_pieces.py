@@ -98,24 +98,42 @@ def test_what_was_read_ahead_is_used_once(tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "_AHEAD", 5)
     monkeypatch.setattr(files, "_HEAD", 60)  # so that it ends before what is read ahead
     pieces.read_ahead(str(path))
-    assert len(pieces._started[str(path)][1]) == pieces._AHEAD
+    assert [len(begun) for _, begun in pieces._started.values()] == [pieces._AHEAD]
     for _ in range(2):
         opened = open_run(str(path))
         assert (
             assay.evaluate(judgments, opened, MEASURES).to_dict() == assay.evaluate(judgments, run, MEASURES).to_dict()
         )
-        assert str(path) not in pieces._started
+        assert not pieces._started
+
+
+def test_what_was_read_ahead_of_one_file_is_not_taken_for_another_of_its_name(tmp_path, monkeypatch):
+    for folder, query in (("first", "q1"), ("second", "q2")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "c.run").write_text(f"{query} Q0 d 1 1 t\n")
+    monkeypatch.chdir(tmp_path / "first")
+    pieces.read_ahead("c.run")  # by a command that ended before it asked for the run
+    monkeypatch.chdir(tmp_path / "second")
+    assert queries_of("c.run") == ["q2"]
+    pieces.read_ahead("c.run")
+    (tmp_path / "second" / "c.run").write_text("q3 Q0 d 1 1 t\nq4 Q0 d 1 1 t\n")
+    assert queries_of("c.run") == ["q3", "q4"]
+
+
+def queries_of(place):
+    return [name for load in pieces.loaders(Input.at(place)) for name in load().names]
 
 
 @pytest.mark.parametrize("text", ["", "one two\n", "a\tQ0 b 1 2 t\n", '{"q": {"d": 1}}'])
 def test_only_clean_runs_are_read_ahead(tmp_path, text):
     path = tmp_path / "some.run"
     path.write_text(text)
+    pieces._started.clear()
     pieces.read_ahead(str(path))
     pieces.read_ahead("-")
     pieces.read_ahead(str(tmp_path))
     pieces.read_ahead(str(tmp_path / "nowhere"))
-    assert str(path) not in pieces._started
+    assert not pieces._started
 
 
 def test_read_run_finds_faults_at_once(tmp_path):

@@ -33,7 +33,7 @@ _PIECE = 1 << 22
 _LOOK = 1 << 16
 _MARGIN = b"\n" * MARGIN
 _AHEAD = 4  # pieces: what one core reads in the time that imports take
-_started: dict[str, tuple[int, list[Future[Rows]]]] = {}  # where they end, and what was begun
+_started: dict[tuple[int, ...], tuple[int, list[Future[Rows]]]] = {}  # by file: where they end, and what was begun
 
 
 def read_ahead(place: str) -> None:
@@ -53,7 +53,8 @@ def read_ahead(place: str) -> None:
     keep_memory()
     workers = ThreadPoolExecutor(max_workers=1)
     first = list(itertools.islice(_loaders(source, separator, _first(source.head)), _AHEAD))
-    _started[place] = first[-1][0], [workers.submit(load) for _, load in first]
+    _started.clear()  # what a command that ended in a mistake did not ask for
+    _started[_file(source)] = first[-1][0], [workers.submit(load) for _, load in first]
     workers.shutdown(wait=False)
 
 
@@ -69,10 +70,18 @@ def loaders(source: Input) -> Iterable[Callable[[], Rows]]:
     if source.is_stream or source.is_text_pipe:
         return _streaming(source, separator)
     source.refuse_long_lines()
-    end, begun = _started.pop(source.label, (_first(source.head), []))
+    end, begun = _started.pop(_file(source), (_first(source.head), []))
     found = [*(future.result for future in begun), *(load for _, load in _loaders(source, separator, end))]
     source.forget_head()
     return found
+
+
+def _file(source: Input) -> tuple[int, ...]:
+    """What tells a file from others of its name, in another working folder or written since; nothing for a pipe."""
+    if source.path is None or not source.path.is_file():
+        return ()
+    told = source.path.stat()
+    return told.st_dev, told.st_ino, told.st_size, told.st_mtime_ns
 
 
 def keep_memory() -> None:
