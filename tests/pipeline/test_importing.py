@@ -48,3 +48,11 @@ def test_what_is_imported_from_elsewhere_stays_one_module(folders, monkeypatch):
     load("own_stage:tell", two)
     assert sys.modules["far_package"] is far
     assert str(one) not in sys.path
+
+
+def test_a_module_of_a_folder_that_the_session_imports_from_stays_one_module(folders, monkeypatch, tmp_path):
+    one, two = folders
+    load("own_stage:tell", one)()
+    monkeypatch.syspath_prepend(str(one))
+    assert load("own_stage:calls", tmp_path) == [1]
+    assert load("own_stage:tell", two)() == "two"
