@@ -85,6 +85,14 @@ def test_the_page_of_an_evaluation_names_them_and_its_table_without_intervals_do
     assert "highest possible" not in assay.show(found)
 
 
+def test_an_experiment_names_the_means_that_it_shows_and_each_end_once():
+    of_common = comparison(60).warnings  # of what systems have in common, which may be fewer means
+    found = replace(experiment(59), warnings=of_common)
+    text = re.sub(r"\s+", " ", assay.show(found))
+    assert text.count(TOLD["top", "en"]) == 1
+    assert "hit_rate@1 of mine (0.9833, 0.9091 to 0.9991; the end is 1)" in text
+
+
 def test_slices_are_named_by_their_queries():
     text = re.sub(r"\s+", " ", assay.show(diagnose_scores(scores(30), queries=HALF)))
     assert "hit_rate@1 of kind = first (1.0000, " in text and "hit_rate@1 of kind = last (0.0000, " in text

@@ -54,8 +54,9 @@ def table(found: Findings, *, brief: bool = False) -> list[Block]:
         blocks += [] if (built := indexes(found)) is None else [built]
     if (alike := agreements(found)) is not None:
         blocks.append(alike)
-    told = {getattr(text, "key", "") for text in found.warnings}
-    warned = (*found.warnings, *(text for text in warn_of_edges(_means(found)) if text.key not in told))
+    edges = warn_of_edges(_means(found))  # of all means that are shown; a comparison told of those of common queries
+    named = {text.key for text in edges}
+    warned = (*(text for text in found.warnings if getattr(text, "key", "") not in named), *edges)
     return [*blocks, Lines(warned, listed=True)] if warned else blocks
 
 
