@@ -520,10 +520,11 @@ def told_gain(before, after, lang="en", label="ndcg@10", **rules) -> str:
 def test_the_sentence_about_a_gain_follows_what_is_shown():
     rng = np.random.default_rng(0)
     base = rng.uniform(0.3, 0.5, 60)
+    # No query opposes either change, so both intervals count on queries that 60 need not show, and are wide.
     text = told_gain(base, base * rng.uniform(1.3, 1.5, 60))
-    assert re.search(r"ndcg@10 gains \d\d\.\d% \[\+4\d\.\d%, \+4\d\.\d%\]: the gain is shown to be above 15%", text)
+    assert re.search(r"ndcg@10 gains 4\d\.\d% \[\+2\d\.\d%, \+5\d\.\d%\]: the gain is shown to be above 15%", text)
     text = told_gain(base, base * rng.uniform(0.85, 0.95, 60))
-    assert re.search(r"ndcg@10 loses 1?\d\.\d% \[-1\d\.\d%, -\d\.\d%\]: the gain is shown to be below 15%", text)
+    assert re.search(r"ndcg@10 loses 1?\d\.\d% \[-1\d\.\d%, \+3\.\d%\]: the gain is shown to be below 15%", text)
     noisy = np.clip(base + rng.normal(0.06, 0.4, 60), 0, 1)
     text = told_gain(base, noisy)
     assert "the gain may be more or less than 15%, so it is not shown whether the reranker pays" in text
