@@ -76,10 +76,14 @@ def test_the_first_screen_has_a_decision_a_figure_a_chart_and_what_to_do(browser
         assert f"[{change.low:+.4f}, {change.high:+.4f}]" in page.inner_text("#summary .figure.large .interval")
 
 
+DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+
+
 def until(page, condition: str) -> None:
     """Wait for a condition; the page's policy does not let the driver do so by itself."""
     for _ in range(100):
         if page.evaluate(condition):
+            page.evaluate(DRAWN)  # the address changes before the page follows it
             return
         page.wait_for_timeout(50)
     pytest.fail(f"never true: {condition}")
