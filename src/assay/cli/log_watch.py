@@ -83,13 +83,13 @@ class Judging:
     """A language model that judges a sample of each window."""
 
     judge: str | None = option("--judge", envvar="ASSAY_JUDGE", metavar="NAME[@URL]", section="asking")
-    judged: int = option("--judged", default=20, show_default=True, type=POSITIVE, section="asking", only="--judge")
+    judged: int = option("--judged", default=20, show_default=True, type=POSITIVE, section="asking", only="judge")
     url: str | None = option("--url", envvar="ASSAY_BASE_URL", metavar="URL", section="asking")
-    max_cost: float | None = option("--max-cost", type=NUMBER, section="asking", only="--judge")
-    key_env: str = option("--key-env", default="", metavar="NAME", section="asking", only="--judge")
-    key_file: str | None = option("--key-file", metavar="FILE", section="asking", only="--judge")
-    prices: str | None = option("--prices", metavar="FILE", section="asking", only="--judge")
-    cache: str | None = option("--cache", type=OUTPUT, metavar="DIR", section="asking", only="--judge")
+    max_cost: float | None = option("--max-cost", type=NUMBER, section="asking", only="judge")
+    key_env: str = option("--key-env", default="", metavar="NAME", section="asking", only="judge")
+    key_file: str | None = option("--key-file", metavar="FILE", section="asking", only="judge")
+    prices: str | None = option("--prices", metavar="FILE", section="asking", only="judge")
+    cache: str | None = option("--cache", type=OUTPUT, metavar="DIR", section="asking", only="judge")
 
     def more(self) -> dict[str, Any]:
         """The arguments of `watch_log`."""
@@ -112,8 +112,8 @@ class Receiving:
     """Where traces are received, and what is kept of them."""
 
     listen: str | None = option("--listen", metavar="[HOST:]PORT", section="receiving")
-    salt: str | None = option("--salt", metavar="TEXT|@FILE|env:NAME", section="receiving", only="--listen")
-    redact: bool = option("--redact", default=False, is_flag=True, section="receiving", only="--listen")
+    salt: str | None = option("--salt", metavar="TEXT|@FILE|env:NAME", section="receiving", only="listen")
+    redact: bool = option("--redact", default=False, is_flag=True, section="receiving", only="listen")
     keep: str | None = option("--keep", metavar="DURATION", section="receiving")
     bad: str | None = option("--bad", type=OUTPUT, metavar="FILE", section="receiving")
 
