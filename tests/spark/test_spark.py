@@ -67,7 +67,7 @@ def test_tables_means_counts_and_warnings_are_those_of_the_local_engine(folder, 
         assert systems == here[name], name
     told = [text.replace(str(folder), "") for text in here["faults"]]
     assert told == [
-        "/cut/part-1.parquet: the Parquet file is damaged (write the part again)",
+        "/cut/part-1.parquet: not a Parquet file: its first and last bytes are not PAR1",
         "/lacks/part-9.parquet: the columns are not those of part-0.parquet (every part of a folder needs the same columns)",
         "/samples_lack/part-1.parquet: the columns are not those of part-0.parquet (every part of a folder needs the same columns)",
     ]  # fmt: skip
