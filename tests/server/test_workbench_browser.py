@@ -103,6 +103,7 @@ def test_two_browsers_at_once_lose_and_double_nothing(browser, work, stress):
             for page in (ann, bo):
                 press(page, str(i % 4))
         press(bo, "u")
+        bo.wait_for_load_state("networkidle")
         ann.goto(f"{server.origin}{LABEL}/results")
         assert "100%" in ann.locator("table").first.inner_text()
     lines = [json.loads(line) for line in (folder / "workbench" / "labels.jsonl").read_text().splitlines()]
