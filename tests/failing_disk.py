@@ -16,6 +16,7 @@ import traceback
 from pathlib import Path
 
 from assay.testing import FakeLLM
+from otlp import lines, rag, request
 from question_writer import judge_or_write
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES)
@@ -75,6 +76,7 @@ INPUTS = {
     "tea/documents.jsonl": '{"doc_id": "d1", "text": "Tea."}\n{"doc_id": "d2", "text": "Rain."}\n',
     "tea2/queries.jsonl": '{"query_id": "q3", "text": "snow"}\n',
     "shown.csv": "item_id,click,propensity_score\n" + "".join(f"{i % 4},{int(i % 7 == 0)},0.25\n" for i in range(400)),
+    "spans.jsonl": lines(*(request(*rag(i + 1, begin=i * 300.0, user=f"u{i}")) for i in range(12))),
     "users.csv": "variant,clicks\n" + "".join(f"{'ab'[i % 2]},{i % 7}\n" for i in range(200)),
 }
 PAGE = ["--report", "out.html"]
@@ -110,9 +112,10 @@ COMMANDS = {
     "ab replay": (["ab", "replay", "shown.csv", "--policy", "uniform", *RESULT, *PAGE], ["out.json", "out.html"]),
     "log metrics": (["log", "metrics", "log.csv", *RESULT, *PAGE], ["out.json", "out.html"]),
     "log watch": (
-        ["log", "watch", "log.csv", "--once", "-m", "any_click", "--state", "watched", "--cache", "kept.sqlite", "--bad", "bad.jsonl", "--prometheus", "out.prom", "--rules", "out.yml", "--dashboard", "board.json", *RESULT, *PAGE],
+        ["log", "watch", "log.csv", "--once", "-m", "any_click", "--state", "watched", "--bad", "bad.jsonl", "--prometheus", "out.prom", "--rules", "out.yml", "--dashboard", "board.json", *RESULT, *PAGE],
         ["out.json", "out.html", "out.prom"],
     ),
+    "log watch with a judge": (["log", "watch", "spans.jsonl", "--once", "--judged", "5", "--state", "watched", "--bad", "bad.jsonl", *ASKING, *RESULT], ["out.json"]),
     "log judgments": (["log", "judgments", "log.csv", "-o", "out.qrels", "--queries-out", "texts.jsonl", *PAGE], ["out.qrels", "texts.jsonl", "out.html"]),
     "log sample": (["log", "sample", "log.csv", "-n", "1", "-o", "out.jsonl", *PAGE], ["out.jsonl", "out.html"]),
     "set questions": (["set", "questions", "texts.jsonl", "-n", "2", *RESULT, *PAGE], ["out.json", "out.html"]),
