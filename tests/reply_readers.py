@@ -111,7 +111,7 @@ def measure(place: Path) -> bool:
         app._check(body)
     for kind in ("text/event-stream", "text/plain"):
         with suppress(CallFailed):
-            app._streamed(iter([body[:9], body[9:]]), kind, _Still())
+            app._read_stream(iter([body[:9], body[9:]]), kind, _Still())
     stream = EventStream()
     with suppress(CallFailed):
         stream.feed(body, 0.1)

@@ -831,7 +831,7 @@ ELSEWHERE = {
     "what the same request wrote": {"workbench/relevance.py:send_judgments"},
     "reads what read_bodies reads, which is here": {"cli/bench.py:_bodies"},
     "what a hash guards, or the same job wrote, tested in tests/formats/test_score_folders.py": {
-        "score_folders.py:_describe", "score_folders.py:_written_by", "score_folders.py:commit", "score_folders.py:read",
+        "score_folders.py:_describe", "score_folders.py:_read_job", "score_folders.py:commit", "score_folders.py:read",
     },
     "copies files of a set whose hashes were just checked": {"split_sets.py"},
     "looks again at a file that was read": {"cli/wrong_files.py", "check_files.py:_prices", "cli/ab.py:_input", "cli/ab_output.py:_input", "trec/reading.py:locate", "trec/pieces.py:read_ahead", "results.py"},

@@ -159,7 +159,7 @@ def ask_application(
     >>> [(one.question, one.answer) for one in assay.ask_application("tea_ask:ask", "queries.jsonl")]
     [('how is tea', 'Hot.')]
     """
-    made, samples, collection = _prepared(app, queries, settings)
+    made, samples, collection = _prepare_application(app, queries, settings)
     found = ask_all(made, collection.queries, Store(Path(cache or CACHE)), fresh=fresh, tell=tell)
     rows = []
     for one, known in zip(as_samples(found, collection), samples, strict=True):
@@ -177,11 +177,11 @@ def plan_application(
     fresh: bool = False,
 ) -> AppPlan:
     """Say how many requests `ask_application` would send, without sending one."""
-    made, _, collection = _prepared(app, queries, settings)
+    made, _, collection = _prepare_application(app, queries, settings)
     return plan_asking(made, made.name, collection.queries, Store(Path(cache or CACHE)), fresh=fresh)
 
 
-def _prepared(
+def _prepare_application(
     app: str, queries: str | os.PathLike[str], settings: Mapping[str, Any] | None
 ) -> tuple[Application, list[Sample], Collection]:
     place, told, folder = find_application(app, settings)

@@ -72,13 +72,13 @@ def _query_rows(whole: EvaluationSet) -> Sequence[Row]:
     return whole.queries.frame.to_dicts()
 
 
-def _judged(whole: EvaluationSet) -> Mapping[str, Mapping[str, float]]:
+def _grades_by_query(whole: EvaluationSet) -> Mapping[str, Mapping[str, float]]:
     return {} if whole.judgments is None else whole.judgments.by_query
 
 
 _READERS: dict[Role, Callable[[EvaluationSet], Any]] = {
     "queries": _query_rows, "documents": lambda whole: whole.documents, "hashes": lambda whole: whole.documents,
-    "judgments": _judged, "gold": _rows("gold"), "nuggets": _rows("nuggets"), "labels": _rows("labels"),
+    "judgments": _grades_by_query, "gold": _rows("gold"), "nuggets": _rows("nuggets"), "labels": _rows("labels"),
 }  # fmt: skip
 
 

@@ -38,13 +38,13 @@ def find_comparison_warnings(
         *_few(data),
         *_multiple(data, rules, all_pairs=all_pairs),
         *_small(data),
-        *warn_of_edges(_named(data, means)),
+        *warn_of_edges(_name_means(data, means)),
     ]
     lists = [*_uneven_gaps(systems, data), *_uneven_lengths(systems, data), *_short(systems, data)]
     return (*general, *lists, *_common(systems, data))
 
 
-def _named(data: AlignedScores, means: Means) -> Iterator[NamedMean]:
+def _name_means(data: AlignedScores, means: Means) -> Iterator[NamedMean]:
     for label in data.labels:
         for name, mean in zip(data.names, means[label], strict=True):
             yield NamedMean(label, name, mean)

@@ -49,7 +49,7 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
     """Evaluate all combinations under one protocol; queries that are held out only check the winner."""
     experiment, collection = evaluator.experiment, evaluator.collection
     listed = list(outcomes)
-    done = _finished(listed)
+    done = _keep_complete(listed)
     chosen_on, held = evaluator.chosen_on, evaluator.held_out
     systems = [evaluator.scores(outcome, chosen_on) for outcome in done]
     names = [outcome.combination.name for outcome in done]
@@ -85,7 +85,7 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
         reference=experiment.reference,
         alpha=rules.alpha,
         concluded=decided,
-        decisions=_decide(done, systems, label, baseline) if _tested(found, label) else (),
+        decisions=_decide(done, systems, label, baseline) if _has_measure(found, label) else (),
         query_kinds=_kinds(collection),
         scores=tuple(systems),
     )
@@ -94,7 +94,7 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
 def describe_experiment(experiment: Experiment, collection: Collection, outcomes: Iterable[Execution]) -> Findings:
     """Describe what combinations did where nothing is judged: times, money, and how far their lists agree."""
     listed = list(outcomes)
-    done = _finished(listed)
+    done = _keep_complete(listed)
     names = [outcome.combination.name for outcome in done]
     baseline = experiment.baseline if experiment.baseline in names else names[0]
     unused = [say("experiment.evaluate_unused", names=sorted(experiment.evaluate))] if experiment.evaluate else []
@@ -123,7 +123,7 @@ def _decide(
     return decide_axes([one.combination for one in done], systems, label, baseline)
 
 
-def _tested(found: Comparison | None, label: str) -> bool:
+def _has_measure(found: Comparison | None, label: str) -> bool:
     """Return whether systems were compared by a measure, which they have on the same queries."""
     return found is not None and label in found.measures
 
@@ -134,7 +134,7 @@ def _kinds(collection: Collection) -> dict[str, int]:
     return dict(Counter(KINDS.get(str(maker), UNKNOWN) for maker in makers)) if any(makers) else {}
 
 
-def _finished(outcomes: Sequence[Execution]) -> list[Execution]:
+def _keep_complete(outcomes: Sequence[Execution]) -> list[Execution]:
     """The combinations that ran to their end, of which there must be one."""
     done = [outcome for outcome in outcomes if outcome.done]
     if not done:
@@ -277,7 +277,7 @@ def _conclude(
     systems: Sequence[Scores], label: str, found: Comparison | None, baseline: str, *, named: bool
 ) -> Conclusion:
     """Conclude which system is best; measures that systems have on different queries are not tested."""
-    if found is not None and _tested(found, label):
+    if found is not None and _has_measure(found, label):
         return replace(found.conclusion(label), baseline_named=named)
     means = {scores.name: None if math.isnan(scores[label]) else scores[label] for scores in systems}
     lower = systems[0].about(label).lower_is_better

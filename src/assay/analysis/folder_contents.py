@@ -189,7 +189,7 @@ def _with_documents(
     unread: tuple[Unread, ...],
 ) -> Contents:
     """Take the collection that has most of the judged documents, of equal ones that with most text."""
-    judged = _judged(roles)
+    judged = _find_judged_queries(roles)
     at, texts = max(
         collections, key=lambda one: (len(judged & one[1].keys()), sum(map(len, one[1].values())))
     )  # fmt: skip
@@ -202,7 +202,7 @@ def _with_documents(
     return Contents(texts, at, roles, marked, unread, copied, dict(suffixes.most_common()))
 
 
-def _judged(roles: Mapping[str, Path]) -> set[str]:
+def _find_judged_queries(roles: Mapping[str, Path]) -> set[str]:
     from assay.formats.reading import read_judgments
     from assay.pipeline.gold import read_gold_column
 

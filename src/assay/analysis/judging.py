@@ -42,7 +42,7 @@ def choose_pairs(
 ) -> list[Pair]:  # fmt: skip
     """Collect the pairs to judge with their texts, without those that have a grade already."""
     found = _with_texts(pairs, queries, documents)
-    done = {(one.query_id, one.doc_id) for one in _drawn(pairs) if one.grade is not None}
+    done = {(one.query_id, one.doc_id) for one in _read_sample(pairs) if one.grade is not None}
     found = [pair for pair in found if (pair.query_id, pair.doc_id) not in done]
     if known is not None:
         judged = as_judgments(known)
@@ -52,7 +52,7 @@ def choose_pairs(
     return found
 
 
-def _drawn(pairs: Iterable[Any] | Place) -> tuple[DrawnPair, ...]:
+def _read_sample(pairs: Iterable[Any] | Place) -> tuple[DrawnPair, ...]:
     """The pairs of a file that is a sample."""
     return tuple(DrawnPair(*row) for row in read_drawn(pairs)) if isinstance(pairs, (str, os.PathLike)) else ()
 
@@ -144,7 +144,7 @@ def judge_pairs(
         bills={name: whole[name].bill(now) for name, now in last.items()},
         max_chars=max_chars,
         cut=sum(len(pair.document) > max_chars for pair in chosen),
-        drawn=_drawn(pairs if sample is None else sample),
+        drawn=_read_sample(pairs if sample is None else sample),
         combine=combine,
         grades=grades,
     )

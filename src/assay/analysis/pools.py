@@ -73,7 +73,7 @@ def pool_judgments(
     _check(method, budget, between)
     check_share(alpha, "alpha")
     read = _read(runs)
-    known, rounds = _known(judgments)
+    known, rounds = _read_known(judgments)
     so_far = SoFar(tuple(_collect(read, depth)), {} if known is None else known.by_query, min_relevance)
     two = None if between is None else _two(read, between)
     effects: Mapping[Place, float] = {}
@@ -124,7 +124,7 @@ def _collect(runs: Sequence[Run], depth: int) -> list[QueryPool]:
     return pools.collect_pools(runs, depth)
 
 
-def _known(judgments: Any) -> tuple[Judgments | None, Mapping[tuple[str, str], int]]:
+def _read_known(judgments: Any) -> tuple[Judgments | None, Mapping[tuple[str, str], int]]:
     """The judgments so far, and the round in which each pair was listed, where their file says so."""
     if judgments is None:
         return None, {}

@@ -53,7 +53,7 @@ def score_sample(ranking: Ranking, inclusion: Floats, settings: Settings, weight
     """Estimate all measures from judgments of a sample."""
     if ranking.expected or ranking.listed_position is not None:
         raise UsageError(say("sample.not_folded"))
-    sample = _judged_part(ranking, inclusion)
+    sample = _keep_judged(ranking, inclusion)
     found = {label: sampled.estimate(measure, sample) for label, measure in settings.measures.items()}
     size = len(ranking)
     values, status = np.full((size, len(found)), np.nan), np.full((size, len(found)), UNJUDGED, dtype=np.uint8)
@@ -72,7 +72,7 @@ def score_sample(ranking: Ranking, inclusion: Floats, settings: Settings, weight
         errors=np.stack([np.sqrt(sample.variance(one.influence)) for one in found.values()], 1),
         judged=len(sample.grade),
         pooled=round(float(sample.weight.sum())),
-        unpooled=_unpooled(sample, min(cutoffs)) if cutoffs else None,
+        unpooled=_estimate_outside_pool(sample, min(cutoffs)) if cutoffs else None,
         influence=influence,
         degrees=sample.degrees,
     )
@@ -98,7 +98,7 @@ def _cells(ranking: Ranking, raw: Floats, settings: Settings) -> tuple[Floats, n
     return value, status
 
 
-def _judged_part(ranking: Ranking, inclusion: Floats) -> sampled.Sample:
+def _keep_judged(ranking: Ranking, inclusion: Floats) -> sampled.Sample:
     """Leave the documents that were judged; a few that were drawn and not judged lower the probability of the rest."""
     judged = ranking.pool_grade >= 0
     lost = 1 - judged.mean()
@@ -114,7 +114,7 @@ def _judged_part(ranking: Ranking, inclusion: Floats) -> sampled.Sample:
     return sampled.Sample.of(ranking, inclusion * share[ranking.pool_query], judged)
 
 
-def _unpooled(sample: sampled.Sample, k: int) -> float:
+def _estimate_outside_pool(sample: sampled.Sample, k: int) -> float:
     """The estimated share of the documents in the top k that were not in the pool."""
     shown = sample.ranking.shown(k)
     kept = sample.ranking.judged & (shown > 0)

@@ -32,7 +32,7 @@ def find_score_warnings(scores: Scores, *, complete: bool = False) -> tuple[Said
     gaps = [] if complete else _judgment_gaps(scores)
     return (
         *_judge_calibration(scores),
-        *_sampled(scores),
+        *_warn_of_sample(scores),
         *_unreachable_thresholds(scores),
         *_absent_queries(scores),
         *_means_of_fewer_queries(scores),
@@ -42,7 +42,7 @@ def find_score_warnings(scores: Scores, *, complete: bool = False) -> tuple[Said
     )
 
 
-def _sampled(scores: Scores) -> list[Said]:
+def _warn_of_sample(scores: Scores) -> list[Said]:
     """Say that the values are estimates."""
     of = scores.sampling
     return [] if of is None else [say("sample.warning", judged=of.judged, pooled=of.pooled)]

@@ -97,13 +97,13 @@ class LabelIndex:
 
     def _verify(self, connection: sqlite3.Connection) -> None:
         """Forget an index that was not made of these very lines."""
-        upto, _, chain = _known(connection)
+        upto, _, chain = _read_position(connection)
         if _link("", _read(self.log, 0)[:upto]) != chain:
             connection.execute("DELETE FROM known")
 
     def take_in(self, connection: sqlite3.Connection) -> None:
         """Read what the log has more than the index; where they differ, all of it."""
-        upto, tail, chain = _known(connection)
+        upto, tail, chain = _read_position(connection)
         size = self.log.stat().st_size if self.log.exists() else 0
         if upto > size or _tail(self.log, upto) != tail:
             upto, chain = 0, ""
@@ -166,7 +166,7 @@ def _read(path: Path, start: int) -> bytes:
         return log.read()
 
 
-def _known(connection: sqlite3.Connection) -> tuple[int, str, str]:
+def _read_position(connection: sqlite3.Connection) -> tuple[int, str, str]:
     """Up to where the log is in the index, and sums of its end and of all its lines."""
     found = connection.execute("SELECT upto, tail, chain FROM known").fetchone()
     return found or (0, "", "")

@@ -78,7 +78,7 @@ def prometheus_text(found: Watch) -> str:
     for name, (kind, told) in _METRICS.items():
         if samples[name]:
             lines += [f"# HELP {name} {told}", f"# TYPE {name} {kind}"]
-            lines += [f"{name}{_labelled(labels)} {_number(value)}" for labels, value in samples[name]]
+            lines += [f"{name}{_write_labels(labels)} {_number(value)}" for labels, value in samples[name]]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -109,7 +109,7 @@ def _samples(found: Watch) -> Iterator[tuple[str, Labels, float]]:
                 yield f"assay_watch_{name}", labels, end
 
 
-def _labelled(labels: Labels) -> str:
+def _write_labels(labels: Labels) -> str:
     return "{" + ",".join(f'{name}="{_escape(text)}"' for name, text in labels) + "}" if labels else ""
 
 
@@ -139,7 +139,7 @@ def alert_rules(found: Watch) -> str:
 
 def _rule(found: Watch, one: WatchMeasure) -> dict[str, Any]:
     assert one.target is not None
-    chosen = f"measure={_quoted(one.label)}"
+    chosen = f"measure={_quote(one.label)}"
     sign = ("<" if one.target.below else ">") + ("" if one.target.strict else "=")
     goal = f"{sign} {one.target.target:g} {one.target.unit}".rstrip()
     advice = {"advice": _literal(tell(one.target.advice, "en"))} if one.target.advice else {}
@@ -167,7 +167,7 @@ def _yaml(rules: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             dash = "  "
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A text in PromQL."""
     return json.dumps(text)
 
@@ -200,7 +200,7 @@ def dashboard_text(found: Watch) -> str:
 
 
 def _measure_panel(place: int, one: WatchMeasure) -> dict[str, Any]:
-    chosen = f"{{measure={_quoted(one.label)}}}"
+    chosen = f"{{measure={_quote(one.label)}}}"
     queries = [(f"assay_watch_{name}{chosen}", name) for name in ("value", "low", "high", "target")]
     made = _panel(place, one.label, queries)
     if one.target is not None and one.target.unit == "ms":

@@ -133,7 +133,7 @@ def _text(value: Any, what: str, path: str) -> str:
     return value
 
 
-def _named(row: Row, names: Sequence[str]) -> Any:
+def _first(row: Row, names: Sequence[str]) -> Any:
     return next((value for name in names if (value := plain(row.get(name))) is not None), None)
 
 
@@ -177,13 +177,13 @@ def _read_ragas(path: Path) -> SetContents:
     rows = []
     for number, row in enumerate(_table(Input.at(path)).to_dicts(), 1):
         what = f"user_input {number}"
-        own = {"query_id": f"q{number}", "text": _text(_named(row, _RAGAS), what, str(path))}
-        reference = _named(row, _RAGAS_REFERENCE)
+        own = {"query_id": f"q{number}", "text": _text(_first(row, _RAGAS), what, str(path))}
+        reference = _first(row, _RAGAS_REFERENCE)
         used = {*_RAGAS, *_RAGAS_CONTEXTS, *_RAGAS_REFERENCE}
         more = {name: value for name, cell in row.items() if name not in used and (value := plain(cell)) is not None}
         told = {} if reference is None else {"reference": _text(reference, f"reference {number}", str(path))}
-        rows.append(({**more, **own, **told}, _texts(_named(row, _RAGAS_CONTEXTS), f"contexts {number}", str(path))))
-    made = any(_named(row, _RAGAS_MADE) for row, _ in rows)
+        rows.append(({**more, **own, **told}, _texts(_first(row, _RAGAS_CONTEXTS), f"contexts {number}", str(path))))
+    made = any(_first(row, _RAGAS_MADE) for row, _ in rows)
     return _of_contexts(rows, made_by="model" if made else "unknown", notes=(say("other_set.contexts"),))
 
 

@@ -73,19 +73,19 @@ def _contexts(contents: SetContents) -> dict[str, list[str]]:
     return found
 
 
-def _lost_columns(contents: SetContents, kept: set[str]) -> list[Said]:
+def _note_columns(contents: SetContents, kept: set[str]) -> list[Said]:
     names = dict.fromkeys(name for row in contents.queries for name in row if name not in kept)
     return [say("other_set.lost_columns", names=list(names))] if names else []
 
 
-def _lost_grades(contents: SetContents) -> list[Said]:
+def _note_grades(contents: SetContents) -> list[Said]:
     if contents.judgments is None:
         return []
     grades = {grade for docs in contents.judgments.by_query.values() for grade in docs.values()}
     return [say("other_set.lost_grades")] if grades - {1.0} else []
 
 
-def _lost_gold(contents: SetContents) -> list[Said]:
+def _note_gold(contents: SetContents) -> list[Said]:
     return [say("other_set.lost_gold", n=len(contents.gold))] if contents.gold else []
 
 
@@ -107,7 +107,7 @@ def _write_beir(contents: SetContents, path: Path) -> tuple[Said, ...]:
         (path / "qrels").mkdir(exist_ok=True)
         write_atomically(path / "qrels" / "test.tsv", "query-id\tcorpus-id\tscore\n" + "".join(rows))
     odd_grades = any(grade != int(grade) for docs in judged.values() for grade in docs.values())
-    return (*_lost_gold(contents), *([say("other_set.whole_grades")] if odd_grades else []))
+    return (*_note_gold(contents), *([say("other_set.whole_grades")] if odd_grades else []))
 
 
 def _write_autorag(contents: SetContents, path: Path) -> tuple[Said, ...]:
@@ -138,7 +138,7 @@ def _write_autorag(contents: SetContents, path: Path) -> tuple[Said, ...]:
     }
     _write_parquet(pl.DataFrame(corpus, schema=made), path / "corpus.parquet")
     kept = {"query_id", "text", "reference", "references", GROUPS}
-    return (*_lost_gold(contents), *_lost_grades(contents), *_lost_columns(contents, kept))
+    return (*_note_gold(contents), *_note_grades(contents), *_note_columns(contents, kept))
 
 
 def _write_parquet(frame: pl.DataFrame, path: Path) -> None:
@@ -155,7 +155,11 @@ def _write_pairs(contents: SetContents, path: Path) -> tuple[Said, ...]:
         "mode": "text",
     }
     write_atomically(path, json.dumps(data, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace"))
-    return (*_lost_gold(contents), *_lost_grades(contents), *_lost_columns(contents, {"query_id", "text"}))
+    return (
+        *_note_gold(contents),
+        *_note_grades(contents),
+        *_note_columns(contents, {"query_id", "text"}),
+    )
 
 
 def _write_examples(contents: SetContents, path: Path) -> tuple[Said, ...]:
@@ -178,7 +182,7 @@ def _write_examples(contents: SetContents, path: Path) -> tuple[Said, ...]:
         path, json.dumps({"examples": examples}, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
     )
     kept = {"query_id", "text", "reference", "made_by"}
-    return (say("other_set.lost_ids"), *_lost_grades(contents), *_lost_columns(contents, kept))
+    return (say("other_set.lost_ids"), *_note_grades(contents), *_note_columns(contents, kept))
 
 
 def _write_ragas(contents: SetContents, path: Path) -> tuple[Said, ...]:
@@ -194,7 +198,7 @@ def _write_ragas(contents: SetContents, path: Path) -> tuple[Said, ...]:
         flat = [{**row, "reference_contexts": repr(row["reference_contexts"])} for row in rows]
         write_atomically(path, pl.DataFrame(flat).write_csv())
     kept = {"query_id", "text", "reference", "synthesizer_name"}
-    return (say("other_set.lost_ids"), *_lost_grades(contents), *_lost_columns(contents, kept))
+    return (say("other_set.lost_ids"), *_note_grades(contents), *_note_columns(contents, kept))
 
 
 _WRITERS = {

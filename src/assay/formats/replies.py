@@ -110,7 +110,7 @@ def read_reply(reply: Any, shape: Shape) -> Said:
     if shape.answer:
         answer = _text(value_at(reply, shape.answer))
     elif answer is None:
-        answer = _named_answer(reply)
+        answer = _find_answer(reply)
     prompt, written = _tokens(reply, shape)
     return Said(
         answer, _contexts(reply, shape), prompt, written, _number(reply, shape.money, _MONEY),
@@ -148,7 +148,7 @@ def _inside(outer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield one
 
 
-def _named_answer(reply: Mapping[str, Any]) -> str | None:
+def _find_answer(reply: Mapping[str, Any]) -> str | None:
     for one in layers(reply):
         for name in columns.candidates(map(str, one), columns.SAMPLE["answer"]):
             found = one[name]
@@ -169,8 +169,8 @@ def _text(value: Any) -> str | None:
 
 
 def _contexts(reply: Mapping[str, Any], shape: Shape) -> tuple[Context, ...] | None:
-    found = _found_contexts(reply, shape)
-    names = value_at(reply, shape.ids) if shape.ids else _named(reply, columns.SAMPLE["context_ids"])
+    found = _find_contexts(reply, shape)
+    names = value_at(reply, shape.ids) if shape.ids else _find_value(reply, columns.SAMPLE["context_ids"])
     ids = _ids(names)
     if ids is None:
         return found
@@ -179,7 +179,7 @@ def _contexts(reply: Mapping[str, Any], shape: Shape) -> tuple[Context, ...] | N
     return tuple(Context(one.text, name) for one, name in zip(found, ids, strict=True))
 
 
-def _found_contexts(reply: Mapping[str, Any], shape: Shape) -> tuple[Context, ...] | None:
+def _find_contexts(reply: Mapping[str, Any], shape: Shape) -> tuple[Context, ...] | None:
     if shape.contexts:
         value = value_at(reply, shape.contexts)
         return None if value is None else _items(value, texts=True)
@@ -193,7 +193,7 @@ def _found_contexts(reply: Mapping[str, Any], shape: Shape) -> tuple[Context, ..
     return None
 
 
-def _named(reply: Mapping[str, Any], heading: columns.ColumnName) -> Any:
+def _find_value(reply: Mapping[str, Any], heading: columns.ColumnName) -> Any:
     for one in layers(reply):
         for name in columns.candidates(map(str, one), heading):
             return one[name]

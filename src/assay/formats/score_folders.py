@@ -65,18 +65,18 @@ class ScoreFolder:
     @property
     def is_complete(self) -> bool:
         """Return whether this very job has written its result already."""
-        return self.manifest.exists() and self._written_by() == self.job
+        return self.manifest.exists() and self._read_job() == self.job
 
     def refuse_other_result(self) -> None:
         """Refuse a folder that holds the result of another job."""
-        if self.manifest.exists() and self._written_by() != self.job:
+        if self.manifest.exists() and self._read_job() != self.job:
             raise InputError(
                 say("the folder already holds another result"),
                 path=str(self.place),
                 hint=say("choose another folder, or remove this one"),
             )
 
-    def _written_by(self) -> str:
+    def _read_job(self) -> str:
         plain = read_json(Input.at(self.manifest).text, path=str(self.manifest))
         return str(plain.get("tables", {}).get("job", "")) if isinstance(plain, dict) else ""
 

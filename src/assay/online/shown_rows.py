@@ -172,9 +172,9 @@ def _rows_of_events(log: Events, texts: Mapping[str, str] | None) -> ShownRows:
     seen = log.frame.filter((pl.col("action") == "impression") & pl.col("doc_id").is_not_null())
     shown = log.collect(seen.select("query_id", "doc_id", "position", "propensity"))
     shown = shown.sort("query_id", "position", nulls_last=True).unique(["query_id", "doc_id"], keep="first")
-    listed = _listed(asked)
+    listed = _read_teams(asked)
     silent = listed.join(shown.select("query_id"), on="query_id", how="anti")
-    both = shown.join(listed, on=["query_id", "doc_id"], how="left", suffix="_listed").select(
+    both = shown.join(listed, on=["query_id", "doc_id"], how="left", suffix="_read_teams").select(
         "query_id", "doc_id", pl.coalesce("position", "position_listed"), pl.coalesce("propensity", "propensity_listed")
     )
     rows = pl.concat([both, silent.select(both.columns)], how="vertical_relaxed")
@@ -197,7 +197,7 @@ def _rows_of_events(log: Events, texts: Mapping[str, str] | None) -> ShownRows:
     return make_rows(_name_queries(made, texts), log.sources, tuple(notes))
 
 
-def _listed(asked: pl.DataFrame) -> pl.DataFrame:
+def _read_teams(asked: pl.DataFrame) -> pl.DataFrame:
     """The documents of interleaved lists that were logged with their propensities."""
     found: list[tuple[str, str, int, float]] = []
     for query, text in asked.filter(pl.col("teams").is_not_null()).select("query_id", "teams").iter_rows():

@@ -79,7 +79,7 @@ def count_team_clicks(events: Events, experiment: str | None = None) -> TeamClic
         raise InputError(say("interleaved requests name fewer than two teams: nothing is compared"))
     number = {name: i for i, name in enumerate(names)}
     clicks = np.zeros((len(asked), len(names)), np.int64)
-    found, outside = _clicked(events, asked), 0
+    found, outside = _find_clicks(events, asked), 0
     for request, doc in zip(found["request"].to_list(), found["doc_id"].to_list(), strict=True):
         teams = shown[codes[request]].teams
         team = teams.get(doc)
@@ -97,7 +97,7 @@ def count_team_clicks(events: Events, experiment: str | None = None) -> TeamClic
         unit,
         methods,
         sum(len(one.teams) * n for one, n in zip(shown, times.tolist(), strict=True)),
-        sum(_contested(one) * n for one, n in zip(shown, times.tolist(), strict=True)),
+        sum(_count_contested(one) * n for one, n in zip(shown, times.tolist(), strict=True)),
         _count_first(asked, shown, codes, names),
         outside,
         nobody,
@@ -155,7 +155,7 @@ def _understand(text: str, results: Sequence[str] | None) -> _Shown:
     return _Shown(method, shown)
 
 
-def _contested(one: _Shown) -> int:
+def _count_contested(one: _Shown) -> int:
     return sum(team is not None for team in one.teams.values())
 
 
@@ -171,7 +171,7 @@ def _count_first(
     return tuple(tuple(one.count(name) for name in names) for one in counted)
 
 
-def _clicked(events: Events, asked: pl.DataFrame) -> pl.DataFrame:
+def _find_clicks(events: Events, asked: pl.DataFrame) -> pl.DataFrame:
     """The documents that were clicked, once for each request."""
     clicks = events.frame.filter((pl.col("action") == "click") & pl.col("doc_id").is_not_null())
     joined = clicks.select("query_id", "doc_id").join(asked.lazy().select("query_id", "request"), on="query_id")

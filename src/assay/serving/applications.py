@@ -94,11 +94,11 @@ class AppTarget:
             body = b"".join(parts).decode("utf-8", "replace")
             raise CallFailed(f"status {response.status_code}", self.endpoint.hide(excerpt(body)))
         if self.endpoint.stream:
-            return self._streamed(parts, content_type, clock)
+            return self._read_stream(parts, content_type, clock)
         if "json" in content_type and "x-ndjson" not in content_type:
             self._check(b"".join(parts))
         else:
-            self._streamed(parts, content_type, clock)
+            self._read_stream(parts, content_type, clock)
         return None
 
     def _check(self, body: bytes) -> None:
@@ -110,7 +110,7 @@ class AppTarget:
         if (said.answer is None and not said.contexts) or (said.answer is not None and not said.answer.strip()):
             raise CallFailed("no answer", say("reply.lacks_answer", names=list(said.keys[:8])))
 
-    def _streamed(self, parts: Iterator[bytes], content_type: str, clock: Clock) -> Streamed:
+    def _read_stream(self, parts: Iterator[bytes], content_type: str, clock: Clock) -> Streamed:
         if content_type.startswith("text/html"):
             raise CallFailed("no answer", say("reply.html"))
         stream = ReplyStream(self.shape, content_type)

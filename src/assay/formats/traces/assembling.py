@@ -41,8 +41,8 @@ def assemble(spans: Iterable[TraceSpan], events: Iterable[SpanEvent] = (), attri
         answer=answer,
         contexts=steps.contexts,
         history=_history(generation),
-        session=_told(steps, names.SESSION),
-        user=_told(steps, names.USER),
+        session=_find_text(steps, names.SESSION),
+        user=_find_text(steps, names.USER),
         model=_text(pick(generation.attributes, names.MODEL)) if generation is not None else None,
         system=next((span.service for span in ([root] if root else steps.spans) if span.service), None),
         latency_ms=latency,
@@ -52,7 +52,7 @@ def assemble(spans: Iterable[TraceSpan], events: Iterable[SpanEvent] = (), attri
         output_tokens=_sum_tokens(usage, names.OUTPUT_TOKENS),
         cost=_sum(usage, names.COST),
         error=_error(steps, answer),
-        attributes=_asked(steps, attributes),
+        attributes=_pick_attributes(steps, attributes),
         spans=len(steps.spans),
         span_id=(generation or root or steps.spans[0]).span_id if steps.spans else None,
     )
@@ -77,7 +77,7 @@ def _outer(steps: Steps) -> list[TraceSpan]:
     return steps.outermost("outer")
 
 
-def _asked_first(steps: Steps) -> list[TraceSpan]:
+def _spans_inwards(steps: Steps) -> list[TraceSpan]:
     """The spans to look into for question and answer: the root, then chains and agents from outside to inside."""
     root = steps.root
     if root is None or steps.roles[root.span_id] in {"retrieval", "reranking"}:
@@ -86,7 +86,7 @@ def _asked_first(steps: Steps) -> list[TraceSpan]:
 
 
 def _question(steps: Steps) -> str | None:
-    for span in _asked_first(steps):
+    for span in _spans_inwards(steps):
         if (found := question_of(span)) is not None:
             return found
     for span in steps.searches:
@@ -96,7 +96,7 @@ def _question(steps: Steps) -> str | None:
 
 
 def _answer(steps: Steps) -> str | None:
-    for span in _asked_first(steps):
+    for span in _spans_inwards(steps):
         if (found := answer_of(span)) is not None:
             return found
     return answer_of(steps.generation) if steps.generation is not None else None
@@ -112,7 +112,7 @@ def _history(generation: TraceSpan | None) -> tuple[Turn, ...]:
     return tuple(turn for turn in turns[: places[-1]] if turn.role in _SPOKEN and turn.text) if places else ()
 
 
-def _told(steps: Steps, wanted: Sequence[str]) -> str | None:
+def _find_text(steps: Steps, wanted: Sequence[str]) -> str | None:
     """What the root says of a session or a user, else the first span that does."""
     for span in ([steps.root] if steps.root is not None else []) + steps.spans:
         if (found := _text(pick(span.attributes, wanted))) is not None:
@@ -169,17 +169,17 @@ def _error(steps: Steps, answer: str | None) -> str | None:
     return failed[0].error if failed and answer is None else None
 
 
-def _asked(steps: Steps, attributes: Sequence[str]) -> Mapping[str, str | float | bool]:
+def _pick_attributes(steps: Steps, attributes: Sequence[str]) -> Mapping[str, str | float | bool]:
     found: dict[str, str | float | bool] = {}
     for name in attributes:
         order = ([steps.root] if steps.root is not None else []) + steps.spans
         value = next((span.attributes[name] for span in order if name in span.attributes), None)
         if value is not None:
-            found[name] = value if isinstance(value, (str, int, float)) else _listed(value)
+            found[name] = value if isinstance(value, (str, int, float)) else _join(value)
     return found
 
 
-def _listed(value: object) -> str:
+def _join(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -376,10 +376,10 @@ def _value(value: AnyValue, depth: int = 0) -> Value | None:
         return _integer(value.int_value)
     if value.double_value is not None:
         return _finite(value.double_value)
-    return _nested(value, depth)
+    return _read_nested(value, depth)
 
 
-def _nested(value: AnyValue, depth: int) -> Value | None:
+def _read_nested(value: AnyValue, depth: int) -> Value | None:
     if depth > _DEEPEST:
         raise Unreadable(say("read.too_deep"))
     for raw in (value.array_value, value.kvlist_value):

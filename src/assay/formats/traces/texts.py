@@ -133,7 +133,7 @@ def _messages(span: TraceSpan, whole: Sequence[str], lists: Sequence[str], role:
         if value is not None and (found := _turns(unpack(value), role)):
             return found
     for prefix in lists:
-        if found := [_numbered_turn(one, role) for one in numbered(span.attributes, prefix)]:
+        if found := [_read_turn(one, role) for one in numbered(span.attributes, prefix)]:
             return found
     return []
 
@@ -167,7 +167,7 @@ def _role(told: object, usual: str) -> str:
     return _ROLES.get(name, name)
 
 
-def _numbered_turn(message: Mapping[str, Value], role: str) -> Turn:
+def _read_turn(message: Mapping[str, Value], role: str) -> Turn:
     """A message of numbered attributes, with or without `message.` before their names."""
     plain = {name.removeprefix("message."): value for name, value in message.items()}
     content = plain.get("content")
