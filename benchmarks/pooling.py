@@ -24,7 +24,7 @@ import assay
 from assay.analysis.evaluate import rank
 from assay.analysis.settings import Settings
 from assay.curation import pools
-from assay.measures.sampled import Sample, estimate
+from assay.measures.sampled import SampledRanking, estimate
 from assay.stats.sampling import inclusion_probabilities, pareto_order, sampling_error, spend
 
 MEASURES = ("P@10", "AP", "ndcg", "ndcg@10")
@@ -95,7 +95,7 @@ def sampled(data: Collection, share: float, samples: int, seed: int = 0) -> tupl
         for one, n, start in zip(data.pools, numbers, first, strict=False):
             judged[start + pareto_order(one.odds, rng.random(len(one.odds)))[:n]] = True
         for i, ranking in enumerate(data.rankings.values()):
-            sample = Sample.of(ranking, np.minimum(np.concatenate(chances), 1.0), judged)
+            sample = SampledRanking.of(ranking, np.minimum(np.concatenate(chances), 1.0), judged)
             for j, measure in enumerate(data.measures):
                 found = estimate(measure, sample)
                 variance = sample.variance(found.influence)[data.used]
@@ -125,7 +125,7 @@ def chosen(data: Collection, method: str, share: float) -> np.ndarray:
     judged = np.zeros(first[-1], dtype=bool)
     judged[[first[q] + d for q, d in taken]] = True
     ones = np.ones(int(first[-1]))
-    rankings = {name: Sample.of(ranking, ones, judged).ranking for name, ranking in data.rankings.items()}
+    rankings = {name: SampledRanking.of(ranking, ones, judged).ranking for name, ranking in data.rankings.items()}
     return np.asarray(data.values(rankings).mean(axis=2))
 
 
@@ -190,7 +190,7 @@ def looks(data: Collection, shares: list[float], samples: int, seed: int = 1) ->
                 judged[start + order[:n]] = True
                 chances.append(inclusion_probabilities(one.odds, n))
             chance = np.minimum(np.concatenate(chances), 1.0)
-            drawn = [Sample.of(ranking, chance, judged) for ranking in data.rankings.values()]
+            drawn = [SampledRanking.of(ranking, chance, judged) for ranking in data.rankings.values()]
             for m, measure in enumerate(data.measures):
                 found = [estimate(measure, one) for one in drawn]
                 for p, (a, b) in enumerate(pairs):

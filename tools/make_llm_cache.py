@@ -14,7 +14,7 @@ from pathlib import Path
 
 from assay.judge.panel import Juror, judge
 from assay.judge.prompting import load_prompt
-from assay.judge.relevance import Pair, Question
+from assay.judge.relevance import Pair, PairQuestion
 from assay.judge.rubric import load_rubric
 from assay.llm import Client
 from assay.testing import FakeLLM
@@ -37,7 +37,7 @@ def main() -> None:
     """Ask about every document once, and write down what was asked."""
     folder = Path(sys.argv[1])
     (folder / "old.sqlite").unlink(missing_ok=True)
-    question = Question(load_prompt("relevance", "en"), load_rubric("0-3"))
+    question = PairQuestion(load_prompt("relevance", "en"), load_rubric("0-3"))
     pairs = [Pair("q", f"d{i}", "what is tea", document) for i, document in enumerate(REPLIES)]
     script = [REPLIES[pair.document] for pair in pairs]
     with FakeLLM(port=PORT) as server, Client(server.url, "m", cache=folder / "old.sqlite") as client:

@@ -132,10 +132,10 @@ def test_one_document_and_copies_are_warned_of(tmp_path):
 
 
 def test_span_recall_within_characters_cuts_the_last_chunk():
-    from assay.data.spans import GoldSpan, Piece, SpanCase
+    from assay.data.spans import ChunkStart, GoldSpan, SpanCase
     from assay.measures import parse
 
-    case = SpanCase([GoldSpan("q", "d", 90, 100)], [Piece("e", 0, 50), Piece("d", 0, 200)])
+    case = SpanCase([GoldSpan("q", "d", 90, 100)], [ChunkStart("e", 0, 50), ChunkStart("d", 0, 200)])
     values = {n: parse(f"span_recall(characters={n})@10").span_value(case) for n in (144, 145, 400)}
     assert values == {144: 0.0, 145: 1.0, 400: 1.0}  # five of ten characters of the span are half of it
 

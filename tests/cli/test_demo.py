@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.analysis.demonstration import Steps, run_demo
+from assay.analysis.demonstration import DemoSteps, run_demo
 from assay.demo import Bundle
 from assay.demo.log import simulate_log
 from assay.report.renderers import terminal
@@ -34,7 +34,7 @@ def found(demo_run):
         tuple(row["name"] for row in results(demo_run.folder, f"{part}/result.json")["experiment"]["combinations"])
         for part in ("ladder", "chunking")
     )
-    return run_demo(Bundle(demo_run.folder / "tea"), Steps(*names))
+    return run_demo(Bundle(demo_run.folder / "tea"), DemoSteps(*names))
 
 
 @pytest.fixture

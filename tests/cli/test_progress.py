@@ -106,14 +106,14 @@ def test_calls_of_a_model_show_their_price_and_the_time_left(clock, capsys, monk
 
 
 def test_a_load_tells_how_many_of_its_calls_are_done(clock, capsys):
-    from assay.analysis.bench import Step
+    from assay.analysis.bench import LoadStep
     from assay.serving.records import LoadPlan
 
     with progress.loads() as begin:
-        show = begin(Step(0, 3, 50, LoadPlan(runs=100, threads=4)))
+        show = begin(LoadStep(0, 3, 50, LoadPlan(runs=100, threads=4)))
         clock[0] += 11
         show(25, 11.0)
-        timed = begin(Step(1, 3, None, LoadPlan(seconds=60.0)))
+        timed = begin(LoadStep(1, 3, None, LoadPlan(seconds=60.0)))
         clock[0] += 11
         timed(1, 11.0)
     assert capsys.readouterr().err.splitlines() == [

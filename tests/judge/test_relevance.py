@@ -21,7 +21,7 @@ from assay.formats.documents import read_documents, read_pairs
 from assay.judge.panel import Juror, judge, verdict
 from assay.judge.pooling import is_judged, pairs_of
 from assay.judge.prompting import load_prompt, read_prompt
-from assay.judge.relevance import NEEDED, Pair, Question, expected_grade, vote_of
+from assay.judge.relevance import NEEDED, Pair, PairQuestion, expected_grade, vote_of
 from assay.judge.rubric import load_rubric
 from assay.llm import Client, Reply, TokenLogprob, as_client
 from assay.llm.prompts import mark_for
@@ -31,8 +31,8 @@ from attacks import INJECTIONS
 from commands import run_assay
 
 
-def question(scale: str = "0-3", lang: str = "en", **options) -> Question:
-    return Question(load_prompt("relevance", lang), load_rubric(scale, lang), **options)
+def question(scale: str = "0-3", lang: str = "en", **options) -> PairQuestion:
+    return PairQuestion(load_prompt("relevance", lang), load_rubric(scale, lang), **options)
 
 
 def grade(number: int, reason: str = "so") -> str:

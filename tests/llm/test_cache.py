@@ -25,7 +25,7 @@ from click.testing import CliRunner
 from assay.cli.cache import command as cache_command
 from assay.errors import InputError, UsageError
 from assay.judge.prompting import load_prompt
-from assay.judge.relevance import Pair, Question, vote_of
+from assay.judge.relevance import Pair, PairQuestion, vote_of
 from assay.judge.rubric import load_rubric
 from assay.llm import Cache, Client, Limits, Patience, Reply, Request, Usage, as_client, claims, store, upkeep
 from assay.llm.store import checksum_of
@@ -451,7 +451,7 @@ def old(tmp_path):
 
 def asked_again(path, known) -> tuple[list[float | None], list[int], int]:
     """Grades of the old pairs, calls for each, and the calls that a plan counts; nobody answers at that address."""
-    question = Question(load_prompt("relevance", "en"), load_rubric("0-3"))
+    question = PairQuestion(load_prompt("relevance", "en"), load_rubric("0-3"))
     requests = [question.request(Pair("q", "d", "what is tea", document)) for document in known["replies"]]
     url = f"http://127.0.0.1:{known['port']}/v1"
     with Client(url, "m", cache=path, patience=Patience(backoff=0.001)) as client:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from assay.data.protocol import Target
     from assay.serving.records import Arrivals, Clock, LoadTarget, Passing, Timing
 
-    Watch = Callable[["Step"], Callable[[int, float], None]]
+    Watch = Callable[["LoadStep"], Callable[[int, float], None]]
 
 CANDIDATES = (20, 50, 100, 200)
 THROUGHPUT_THREADS, THROUGHPUT_SECONDS = (1, 4), 60.0
@@ -38,7 +38,7 @@ _AT_ONCE = 64  # concurrent calls of an open loop when the target has workers of
 
 
 @dataclass(frozen=True)
-class Step:
+class LoadStep:
     """A load that is about to run."""
 
     number: int
@@ -147,7 +147,7 @@ def ramp_rates(first: float, last: float, stages: int) -> list[float]:
     return [float(f"{first * step**number:.6g}") for number in range(stages)]
 
 
-def _is_too_fast(step: Step, loads: Sequence[Load]) -> bool:
+def _is_too_fast(step: LoadStep, loads: Sequence[Load]) -> bool:
     """Return whether the same load at a lower rate was already too much for the target."""
     return any(
         not load.keeps_up and load.candidates == step.candidates and load.threads == step.plan.threads
@@ -215,10 +215,10 @@ def _threads(target: LoadTarget, threads: int | Sequence[int] | None, rate: Any)
     return [_AT_ONCE if rate is not None and elsewhere else 1]
 
 
-def _steps(plan: LoadPlan, sizes: list[int | None], threads: list[int], rates: list[float | None]) -> list[Step]:
+def _steps(plan: LoadPlan, sizes: list[int | None], threads: list[int], rates: list[float | None]) -> list[LoadStep]:
     combined = [(size, many, rate) for size in sizes for many in threads for rate in rates]
     return [
-        Step(number, len(combined), size, replace(plan, threads=many, rate=rate))
+        LoadStep(number, len(combined), size, replace(plan, threads=many, rate=rate))
         for number, (size, many, rate) in enumerate(combined)
     ]
 

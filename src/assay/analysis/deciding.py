@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.analysis.evaluate import rank
 from assay.analysis.settings import Settings
-from assay.curation.pools import Grades, Place
+from assay.curation.pools import Grades, PooledDocument
 from assay.data.judgments import Judgments
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _BLOCK = 200_000  # rows of what is scored at once
 
 def by_decision(
     pools: Sequence[QueryPool], systems: tuple[Run, Run], grades: Grades, measure: Any, top: float
-) -> dict[Place, float]:
+) -> dict[PooledDocument, float]:
     """The documents by falling effect: how far the difference moves if they have the highest grade instead of 0.
 
     Documents without a grade count as not relevant while the effect of one of them is computed. Documents that have a
@@ -41,7 +41,7 @@ def by_decision(
     (chosen,) = settings.measures.values()
     rankings = [rank(judged, run, settings.protocol)[0] for run in systems]
     effect = np.abs(_gain(rankings[1], chosen, top) - _gain(rankings[0], chosen, top))
-    places = [Place(q, d) for q, one in enumerate(pools) for d in range(len(one.doc_ids))]
+    places = [PooledDocument(q, d) for q, one in enumerate(pools) for d in range(len(one.doc_ids))]
     known = [grades.get(pools[q].query_id, {}).get(pools[q].doc_ids[d], -1.0) >= 0 for q, d in places]
     best = [float(pools[q].best[d]) for q, d in places]
     order = sorted(range(len(places)), key=lambda i: (not known[i], -effect[i], best[i], i))

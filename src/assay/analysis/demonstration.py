@@ -54,7 +54,7 @@ def list_to_label(place: Bundle, folder: Path) -> JudgingPool:
 
 
 @dataclass(frozen=True)
-class Steps:
+class DemoSteps:
     """The combinations of both experiments that can run here; `left_out` lists the others and what they need."""
 
     ladder: tuple[str, ...] = _LADDER
@@ -88,18 +88,18 @@ class Demonstration:
         write_result(self.answers, folder / "answers.json", command=command)
 
 
-def find_steps() -> Steps:
+def find_steps() -> DemoSteps:
     """Find out which steps can run with the packages and models that are here."""
     from assay.text.static import wordllama_folder
     from assay.text.weights import find_minilm
 
     if find_spec("bm25s") is None or find_spec("semantic_text_splitter") is None:
-        return Steps((), (), say("demo.no_pipeline", command=install_command("pipeline", "text")))
+        return DemoSteps((), (), say("demo.no_pipeline", command=install_command("pipeline", "text")))
     if wordllama_folder() is None:
-        return Steps(_LADDER[:1], _CHUNKERS[:-1], say("demo.no_vectors", command=install_command("text")))
+        return DemoSteps(_LADDER[:1], _CHUNKERS[:-1], say("demo.no_vectors", command=install_command("text")))
     if find_minilm() is None:
-        return Steps(_LADDER[:-1], left_out=say("demo.no_minilm"))
-    return Steps()
+        return DemoSteps(_LADDER[:-1], left_out=say("demo.no_minilm"))
+    return DemoSteps()
 
 
 def copy_collection(folder: Path) -> Bundle:
@@ -113,7 +113,9 @@ def copy_collection(folder: Path) -> Bundle:
     return Bundle(folder)
 
 
-def run_demo(place: Bundle, steps: Steps, *, tell: Callable[[str, int, int], None] = lambda *_: None) -> Demonstration:
+def run_demo(
+    place: Bundle, steps: DemoSteps, *, tell: Callable[[str, int, int], None] = lambda *_: None
+) -> Demonstration:
     """Run both experiments, diagnose the best system of the ladder, judge its answers; `tell` reports progress."""
     ladder = run_experiment(place.ladder, only=steps.ladder, tell=tell)
     chunking = run_experiment(place.chunking, only=steps.chunkers, tell=tell)

@@ -86,7 +86,7 @@ def cost(
             say("two methods are called {name!r}: give each a name of its own", name=max(names, key=names.count))
         )
     table = _price_table(prices)
-    job = _Job(settled["queries_per_day"], settled["documents_per_query"], settled["currency"], table, day)
+    job = _Calculation(settled["queries_per_day"], settled["documents_per_query"], settled["currency"], table, day)
     found = [MethodCost(say("cost.none"), 0.0, 0.0, "")]
     found += [job.cost_of(method) for method in rows]
     if reference or not rows:
@@ -184,7 +184,7 @@ def _threads(name: str, told: Any) -> int:
         ) from None
 
 
-class _Job:
+class _Calculation:
     """Volumes and prices for which costs are computed, and the notes collected on the way."""
 
     def __init__(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
     from assay.pipeline.asked import Asked, Outcome
     from assay.pipeline.experiment import Collection, Experiment
-    from assay.pipeline.grid import Choice
+    from assay.pipeline.grid import StageChoice
     from assay.pipeline.runner import Execution, Work
     from assay.results.comparison import Comparison
     from assay.results.conclusion import Conclusion
@@ -229,7 +229,7 @@ def _further_times(asked: Sequence[Asked]) -> dict[str, float]:
     return found
 
 
-def _stage_settings(choice: Choice) -> dict[str, Any]:
+def _stage_settings(choice: StageChoice) -> dict[str, Any]:
     """The method and the parameters of a stage, as they were used; of an address, nothing that may be a secret."""
     params: dict[str, Any] = {}
     for name, value in choice.params.items():

@@ -36,7 +36,7 @@ _FREE_OF_FAILURES = frozenset({"errors", "error_rate", "coverage"})
 
 
 @dataclass(frozen=True)
-class Number:
+class Measured:
     """A value that was measured; None where it is not known."""
 
     value: float | None
@@ -50,7 +50,7 @@ class Subject:
     name: str
     kind: Literal["system", "load", "method"]
     scores: Scores | None = None
-    numbers: Mapping[str, Number] = field(default_factory=dict)
+    numbers: Mapping[str, Measured] = field(default_factory=dict)
     answered: float = 1.0
     place: str | None = None
 
@@ -58,7 +58,7 @@ class Subject:
         """Return whether it has a value of the measure, or a number of this name."""
         return (self.scores is not None and self.scores.find(measure) is not None) or self.number(measure) is not None
 
-    def number(self, measure: str) -> Number | None:
+    def number(self, measure: str) -> Measured | None:
         """A number by its name: p95, p95_ms and latency_p95 are one, and so are per_query and cost_per_query."""
         return self.numbers.get(_AROUND.sub("", measure))
 
@@ -95,27 +95,27 @@ def _load(bench: Bench, load: Load) -> Subject:
     return Subject(title, "load", None, _load_numbers(load), load.count / max(load.count + load.failed, 1))
 
 
-def _load_numbers(load: Load) -> dict[str, Number]:
+def _load_numbers(load: Load) -> dict[str, Measured]:
     calls = load.count + load.failed
-    found = {name: Number(*figure) for name, figure in load.figures().items()}
-    return {**found, "coverage": Number(load.count / calls if calls else None)}
+    found = {name: Measured(*figure) for name, figure in load.figures().items()}
+    return {**found, "coverage": Measured(load.count / calls if calls else None)}
 
 
-def _cost_numbers(one: MethodCost) -> dict[str, Number]:
-    return {**_money(one.per_query), "per_day": Number(one.per_day), "per_million_tokens": Number(one.price)}
+def _cost_numbers(one: MethodCost) -> dict[str, Measured]:
+    return {**_money(one.per_query), "per_day": Measured(one.per_day), "per_million_tokens": Measured(one.price)}
 
 
-def _money(per_query: float | None) -> dict[str, Number]:
+def _money(per_query: float | None) -> dict[str, Measured]:
     thousand = None if per_query is None else 1000 * per_query
-    return {"per_query": Number(per_query), "per_1000": Number(thousand)}
+    return {"per_query": Measured(per_query), "per_1000": Measured(thousand)}
 
 
-def _row_numbers(row: Row | None) -> dict[str, Number]:
+def _row_numbers(row: Row | None) -> dict[str, Measured]:
     """Time and money of a combination of an experiment; a time that includes cached calls is unknown."""
     if row is None or not row.done:
         return {}
-    times = {name: Number(value if row.timed else None) for name, value in row.latency_ms.items()}
-    share = {} if row.answered is None else {"coverage": Number(row.answered)}
+    times = {name: Measured(value if row.timed else None) for name, value in row.latency_ms.items()}
+    share = {} if row.answered is None else {"coverage": Measured(row.answered)}
     return {**times, **_money(row.cost_per_query), **share}
 
 
@@ -147,7 +147,7 @@ def check_number(subject: Subject, rule: Threshold) -> RuleCheck:
     return RuleCheck(name, rule.measure, outcome, known.value, interval, message)
 
 
-def _outcome(known: Number, rule: Threshold) -> tuple[Outcome, Interval | None]:
+def _outcome(known: Measured, rule: Threshold) -> tuple[Outcome, Interval | None]:
     assert known.value is not None
     if not rule.sure or known.interval is None:
         return "passed" if rule.is_reached(known.value) else "failed", known.interval

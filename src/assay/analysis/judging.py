@@ -16,7 +16,7 @@ from assay.formats.queries import Queries, read_queries
 from assay.judge import panel, pooling
 from assay.judge.panel import Juror
 from assay.judge.prompting import load_prompt
-from assay.judge.relevance import NEEDED, Pair, Question
+from assay.judge.relevance import NEEDED, Pair, PairQuestion
 from assay.judge.rubric import load_rubric
 from assay.llm.adapters import as_client
 from assay.messages import say
@@ -214,7 +214,7 @@ def _jurors(
                 loaded = load_prompt(file, text_lang, needed=NEEDED), load_rubric(rubric, text_lang)
                 ways = [Path(file).stem] * (len(prompts) > 1) + [Path(rubric).stem] * (len(scales) > 1)
                 label = f"{name} [{', '.join(ways)}]" if ways else name
-                found[label] = Juror(client, Question(*loaded, max_chars, weighted=weighted, temperature=heat))
+                found[label] = Juror(client, PairQuestion(*loaded, max_chars, weighted=weighted, temperature=heat))
     if len(found) < len(clients) * len(prompts) * len(scales):
         raise UsageError(say("two prompts or rubrics have the same name: rename one of the files"))
     if len({juror.question.rubric.grades for juror in found.values()}) > 1:

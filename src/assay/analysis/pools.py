@@ -21,7 +21,7 @@ from assay.stats.inputs import check_share
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from assay.curation.pools import Place, QueryPool
+    from assay.curation.pools import PooledDocument, QueryPool
     from assay.data.judgments import Judgments
     from assay.data.run import Run
 
@@ -76,7 +76,7 @@ def pool_judgments(
     known, rounds = _read_known(judgments)
     so_far = SoFar(tuple(_collect(read, depth)), {} if known is None else known.by_query, min_relevance)
     two = None if between is None else _two(read, between)
-    effects: Mapping[Place, float] = {}
+    effects: Mapping[PooledDocument, float] = {}
     if method == "decide" and two is not None:
         effects = by_decision(so_far.pools, two, so_far.grades, measure, max(max_grade, min_relevance))
     taken = so_far.take(iter(effects) if effects else _order(so_far, method, seed), budget)
@@ -140,7 +140,7 @@ def _two(runs: Sequence[Run], between: Sequence[str]) -> tuple[Run, Run]:
     return by_name[between[0]], by_name[between[1]]
 
 
-def _order(so_far: SoFar, method: Method, seed: int) -> Iterator[Place]:
+def _order(so_far: SoFar, method: Method, seed: int) -> Iterator[PooledDocument]:
     if method == "sample":
         return pools.by_sample(so_far.pools, seed)
     if method == "move-to-front":
@@ -151,11 +151,11 @@ def _order(so_far: SoFar, method: Method, seed: int) -> Iterator[Place]:
 
 
 def _list(
-    so_far: SoFar, taken: Sequence[Place], method: Method, *, rounds: Mapping[tuple[str, str], int], now: int,
-    effects: Mapping[Place, float], texts: Mapping[tuple[str, str], tuple[str, str]],
+    so_far: SoFar, taken: Sequence[PooledDocument], method: Method, *, rounds: Mapping[tuple[str, str], int], now: int,
+    effects: Mapping[PooledDocument, float], texts: Mapping[tuple[str, str], tuple[str, str]],
 ) -> tuple[PoolPair, ...]:  # fmt: skip
     """Describe what was taken: all of a sample, otherwise what has no grade yet."""
-    chance: dict[Place, float] = {}
+    chance: dict[PooledDocument, float] = {}
     if method == "sample":
         chance = dict(zip(taken, pools.chances(so_far.pools, taken), strict=True))
     kept = [place for place in taken if method == "sample" or so_far.grade(place) is None]
@@ -169,7 +169,7 @@ def _list(
 
 
 def _texts(
-    so_far: SoFar, taken: Sequence[Place], queries: Any, documents: Any
+    so_far: SoFar, taken: Sequence[PooledDocument], queries: Any, documents: Any
 ) -> dict[tuple[str, str], tuple[str, str]]:
     """Texts of queries and documents, where they are given."""
     if queries is None and documents is None:
@@ -184,7 +184,7 @@ def _texts(
 
 
 def _stop(
-    so_far: SoFar, taken: Sequence[Place], two: tuple[Run, Run] | None, measure: Any, *, limits: Limits,
+    so_far: SoFar, taken: Sequence[PooledDocument], two: tuple[Run, Run] | None, measure: Any, *, limits: Limits,
     look: int | None, rounds: Mapping[tuple[str, str], int],
 ) -> Stopping | None:  # fmt: skip
     """Say whether enough of a sample is judged; every round of judging was a look."""

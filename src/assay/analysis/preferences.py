@@ -41,7 +41,7 @@ class Preference(NamedTuple):
     rater: str
 
 
-class _Outcome(NamedTuple):
+class _Orders(NamedTuple):
     """What became of one or two orders: the share of the first system, and how the orders went together."""
 
     question: str
@@ -67,7 +67,7 @@ def preferences(
     rules = rules or Rules()
     read = _read(answers)
     latest = {(one.question, one.left, one.right, one.rater): one for one in read}
-    grouped: dict[tuple[str, str], list[_Outcome]] = defaultdict(list)
+    grouped: dict[tuple[str, str], list[_Orders]] = defaultdict(list)
     for pair, outcome in _combine(list(latest.values())):
         grouped[pair].append(outcome)
     decided = [one for one in latest.values() if one.preferred != "tie"]
@@ -98,7 +98,7 @@ def preferences(
     )  # fmt: skip
 
 
-def _combine(answers: Sequence[Preference]) -> Iterable[tuple[tuple[str, str], _Outcome]]:
+def _combine(answers: Sequence[Preference]) -> Iterable[tuple[tuple[str, str], _Orders]]:
     """Make one outcome of the one or two orders in which a rater was asked, for the systems in a fixed order."""
     names = list(dict.fromkeys(name for one in answers for name in (one.left, one.right)))
     orders: dict[tuple[str, str, str, str], list[Preference]] = defaultdict(list)
@@ -110,7 +110,7 @@ def _combine(answers: Sequence[Preference]) -> Iterable[tuple[tuple[str, str], _
         agree = len(set(shares)) == 1
         places = {one.preferred for one in asked}
         by_place = len(asked) > 1 and len(places) == 1 and places != {"tie"}
-        yield (first, second), _Outcome(question, shares[0] if agree else 0.5, len(asked) > 1, by_place)
+        yield (first, second), _Orders(question, shares[0] if agree else 0.5, len(asked) > 1, by_place)
 
 
 def _share(one: Preference, first: str) -> float:
@@ -119,7 +119,7 @@ def _share(one: Preference, first: str) -> float:
     return float((one.left if one.preferred == "left" else one.right) == first)
 
 
-def _compare(grouped: Mapping[tuple[str, str], Sequence[_Outcome]], rules: Rules) -> tuple[PreferencePair, ...]:
+def _compare(grouped: Mapping[tuple[str, str], Sequence[_Orders]], rules: Rules) -> tuple[PreferencePair, ...]:
     """Test every two systems by the means of the questions, corrected for the number of pairs."""
     means = {pair: _by_question(found) for pair, found in grouped.items()}
     pvalues = np.array(
@@ -144,7 +144,7 @@ def _compare(grouped: Mapping[tuple[str, str], Sequence[_Outcome]], rules: Rules
     return tuple(found)
 
 
-def _by_question(outcomes: Sequence[_Outcome]) -> Floats:
+def _by_question(outcomes: Sequence[_Orders]) -> Floats:
     shares: dict[str, list[float]] = defaultdict(list)
     for one in outcomes:
         shares[one.question].append(one.share)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelPreferences:
     """What models said: a row for each question, two systems, order and model, as `preferences` takes them.
 
     Of comparisons of which one order `failed`, neither is in the rows: a single order would let the place decide.
@@ -57,7 +57,7 @@ def ask_preferences(
     max_chars: int = 20_000,
     progress: Callable[[str, Progress], object] | None = None,
     deadline: float | None = None,
-) -> Asked:
+) -> ModelPreferences:
     """Ask models which of two systems' answers is better, about every two systems and question and in both orders.
 
     `systems` are the answers of each, by its name: samples, as `answers` takes them, of the same questions.
@@ -103,7 +103,7 @@ def ask_preferences(
                 )  # fmt: skip
         bills[name] = bill_of(last[-1])
     comparisons = len(listed) // 2 * len(bills)
-    return Asked(tuple(rows), failed, comparisons, unanswered, bills)
+    return ModelPreferences(tuple(rows), failed, comparisons, unanswered, bills)
 
 
 def estimate_preferences(

@@ -85,7 +85,7 @@ class _Writer(pickle.Pickler):
         return self.numbers.get(id(obj))
 
 
-class _Reader(pickle.Unpickler):
+class _Unpickler(pickle.Unpickler):
     """Reads one object that this process wrote in another place."""
 
     def __init__(self, file: BinaryIO, shared: Sequence[object]) -> None:
@@ -100,6 +100,6 @@ class _Reader(pickle.Unpickler):
 def _next(file: BinaryIO, shared: Sequence[object]) -> Any:
     """What a copy sent next, by a new reader, as each keeps what it has read; None when the copy has ended."""
     try:
-        return _Reader(file, shared).load()
+        return _Unpickler(file, shared).load()
     except (EOFError, pickle.UnpicklingError):
         return None

@@ -82,14 +82,16 @@ def style_seeds(found: Contents) -> tuple[str, ...]:
     return tuple(read_queries(found.roles["queries"]).texts().values())
 
 
-class Prepared(NamedTuple):
+class PreparedExperiment(NamedTuple):
     """The place of an experiment whose inputs are written, and the questions that were made for it now."""
 
     experiment: Path
     questions: QuestionSet | None = None
 
 
-def carry_out(found: Proposal, tell: Callable[[str, int, int], None], *, judge: Client | None = None) -> Prepared:
+def carry_out(
+    found: Proposal, tell: Callable[[str, int, int], None], *, judge: Client | None = None
+) -> PreparedExperiment:
     """Write what the experiment of a proposal reads: documents that are files, and questions where none are given.
 
     Questions of a model are written by the client `judge`, within its budget.
@@ -107,10 +109,10 @@ def carry_out(found: Proposal, tell: Callable[[str, int, int], None], *, judge: 
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
         write_atomically(documents, "".join(lines).encode("utf-8", "replace"))
     if not makes or contents is None:
-        return Prepared(experiment)
+        return PreparedExperiment(experiment)
     made = _make_questions(found, contents, judge, tell)
     made.save(folder / QUESTIONS)
-    return Prepared(experiment, made)
+    return PreparedExperiment(experiment, made)
 
 
 def _make_questions(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FEW = 3  # queries in a message
 
 
-class Queries(Protocol):
+class QueryMarks(Protocol):
     """Queries in order, and which of them are judged and in the run."""
 
     @property
@@ -34,13 +34,13 @@ class Queries(Protocol):
         """Which the run has."""
 
 
-def counted(rows: Queries, settings: Settings) -> Bools:
+def counted(rows: QueryMarks, settings: Settings) -> Bools:
     """Mark the queries that are in a mean: for coverage, every query of the run."""
     everything = any(measure.spec.over == "run" for measure in settings.measures.values())
     return rows.judged | rows.in_run if everything else rows.judged
 
 
-def align_weights(rows: Queries, settings: Settings, weights: Mapping[str, float] | None) -> Floats | None:
+def align_weights(rows: QueryMarks, settings: Settings, weights: Mapping[str, float] | None) -> Floats | None:
     """Align query weights; every query that is in a mean needs one."""
     if weights is None:
         return None
@@ -61,7 +61,7 @@ def align_weights(rows: Queries, settings: Settings, weights: Mapping[str, float
     return values
 
 
-def align_clusters(rows: Queries, settings: Settings, clusters: Mapping[str, str] | None) -> tuple[str, ...] | None:
+def align_clusters(rows: QueryMarks, settings: Settings, clusters: Mapping[str, str] | None) -> tuple[str, ...] | None:
     """What each query belongs to; every query that is in a mean must belong to something."""
     if clusters is None:
         return None
@@ -79,7 +79,7 @@ def align_clusters(rows: Queries, settings: Settings, clusters: Mapping[str, str
     return tuple(str(clusters.get(query, query)) for query in rows.query_ids)
 
 
-def refuse_strangers(rows: Queries, *, run: str = "", judgments: str = "") -> None:
+def refuse_strangers(rows: QueryMarks, *, run: str = "", judgments: str = "") -> None:
     """Refuse a run none of whose queries is judged."""
     if (rows.judged & rows.in_run).any():
         return
@@ -103,7 +103,7 @@ def refuse_strangers(rows: Queries, *, run: str = "", judgments: str = "") -> No
     )
 
 
-def _first(rows: Queries, mask: Bools) -> str:
+def _first(rows: QueryMarks, mask: Bools) -> str:
     found = np.flatnonzero(mask)
     if not len(found):
         return say("none")

@@ -98,7 +98,7 @@ def _cells(ranking: Ranking, raw: Floats, settings: Settings) -> tuple[Floats, n
     return value, status
 
 
-def _keep_judged(ranking: Ranking, inclusion: Floats) -> sampled.Sample:
+def _keep_judged(ranking: Ranking, inclusion: Floats) -> sampled.SampledRanking:
     """Leave the documents that were judged; a few that were drawn and not judged lower the probability of the rest."""
     judged = ranking.pool_grade >= 0
     lost = 1 - judged.mean()
@@ -111,10 +111,10 @@ def _keep_judged(ranking: Ranking, inclusion: Floats) -> sampled.Sample:
     share = np.bincount(ranking.pool_query[judged], minlength=size) / np.maximum(
         np.bincount(ranking.pool_query, minlength=size), 1
     )
-    return sampled.Sample.of(ranking, inclusion * share[ranking.pool_query], judged)
+    return sampled.SampledRanking.of(ranking, inclusion * share[ranking.pool_query], judged)
 
 
-def _estimate_outside_pool(sample: sampled.Sample, k: int) -> float:
+def _estimate_outside_pool(sample: sampled.SampledRanking, k: int) -> float:
     """The estimated share of the documents in the top k that were not in the pool."""
     shown = sample.ranking.shown(k)
     kept = sample.ranking.judged & (shown > 0)

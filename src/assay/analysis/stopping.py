@@ -11,7 +11,7 @@ import numpy as np
 from assay.analysis.evaluate import evaluate
 from assay.analysis.sampled import difference_error
 from assay.curation import pools
-from assay.curation.pools import Place
+from assay.curation.pools import PooledDocument
 from assay.results.pool import Stopping
 from assay.stats.intervals import Interval
 from assay.stats.sampling import sampling_covariance, sampling_error, spend
@@ -42,24 +42,24 @@ class SoFar:
     grades: Grades
     min_relevance: float
 
-    def ids(self, place: Place) -> tuple[str, str]:
+    def ids(self, place: PooledDocument) -> tuple[str, str]:
         """The ids of query and document."""
         one = self.pools[place.query]
         return one.query_id, one.doc_ids[place.doc]
 
-    def grade(self, place: Place) -> float | None:
+    def grade(self, place: PooledDocument) -> float | None:
         """The grade so far; a negative one is none."""
         query, doc = self.ids(place)
         grade = self.grades.get(query, {}).get(doc, -1.0)
         return grade if grade >= 0 else None
 
-    def every(self) -> Iterator[Place]:
+    def every(self) -> Iterator[PooledDocument]:
         """Every document of the pools."""
-        return (Place(q, d) for q, one in enumerate(self.pools) for d in range(len(one.doc_ids)))
+        return (PooledDocument(q, d) for q, one in enumerate(self.pools) for d in range(len(one.doc_ids)))
 
-    def take(self, order: Iterator[Place], budget: int) -> list[Place]:
+    def take(self, order: Iterator[PooledDocument], budget: int) -> list[PooledDocument]:
         """The beginning of an order, up to the last of so many documents without a grade."""
-        taken: list[Place] = []
+        taken: list[PooledDocument] = []
         fresh = 0
         for place in order:
             fresh += self.grade(place) is None
@@ -68,13 +68,13 @@ class SoFar:
             taken.append(place)
         return taken
 
-    def prefix(self, taken: Sequence[Place]) -> list[Place]:
+    def prefix(self, taken: Sequence[PooledDocument]) -> list[PooledDocument]:
         """The beginning of what was drawn in which every document has a grade: by itself, a smaller sample."""
         first = next((i for i, place in enumerate(taken) if self.grade(place) is None), len(taken))
         return list(taken[:first])
 
 
-def number_relevant(so_far: SoFar, taken: Sequence[Place]) -> Interval | None:
+def number_relevant(so_far: SoFar, taken: Sequence[PooledDocument]) -> Interval | None:
     """Estimate how many relevant documents the pool has, from those of the sample that were judged."""
     judged = so_far.prefix(taken)
     if not judged:
@@ -91,7 +91,7 @@ def number_relevant(so_far: SoFar, taken: Sequence[Place]) -> Interval | None:
 
 
 def stop(
-    so_far: SoFar, taken: Sequence[Place], systems: tuple[Run, Run], measure: Any, *, limits: Limits, look: int
+    so_far: SoFar, taken: Sequence[PooledDocument], systems: tuple[Run, Run], measure: Any, *, limits: Limits, look: int
 ) -> Stopping | None:
     """Compare two systems on the sample so far; every look spends its part of the error level."""
     judged = so_far.prefix(taken)

@@ -94,7 +94,7 @@ class Loading:
 
 
 @dataclass(frozen=True)
-class Limits:
+class Thresholds:
     """What must not be passed."""
 
     fail_over: tuple[str, ...] = option(
@@ -163,11 +163,11 @@ class RequestOptions:
 
 @click.command(name="bench", cls=_BenchCommand, examples=_EXAMPLES)
 @add_argument("target", required=False, metavar="TARGET")
-@takes(app=AppChoice, setting=AppSetting, loading=Loading, limits=Limits, request=RequestOptions)
+@takes(app=AppChoice, setting=AppSetting, loading=Loading, limits=Thresholds, request=RequestOptions)
 @add_option("--reference", is_flag=True)
 @takes(out=Output)
 def command(
-    *, target: str | None, app: AppChoice, setting: AppSetting, loading: Loading, limits: Limits,
+    *, target: str | None, app: AppChoice, setting: AppSetting, loading: Loading, limits: Thresholds,
     request: RequestOptions, reference: bool, out: Output,
 ) -> None:  # fmt: skip
     """Measure and print; the exit code is 1 when calls failed or a limit is passed."""

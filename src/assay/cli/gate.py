@@ -37,7 +37,7 @@ _EXAMPLES = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class Conditions:
     """What must hold."""
 
     measures: tuple[str, ...] = option("-m", "--measure", default=(), multiple=True, metavar="MEASURE")
@@ -81,10 +81,10 @@ class Asked:
 @add_argument("judgments", metavar="RESULT|JUDGMENTS")
 @add_argument("runs", nargs=-1, metavar="[NAME=]RUN...")
 @options.encoding
-@takes(asked=Asked, app=AppChoice, setting=AppSetting, rules=RuleOptions, out=Output)
+@takes(asked=Conditions, app=AppChoice, setting=AppSetting, rules=RuleOptions, out=Output)
 def command(
-    *, judgments: str, runs: tuple[str, ...], asked: Asked, app: AppChoice, setting: AppSetting, rules: RuleOptions,
-    out: Output,
+    *, judgments: str, runs: tuple[str, ...], asked: Conditions, app: AppChoice, setting: AppSetting,
+    rules: RuleOptions, out: Output,
 ) -> None:  # fmt: skip
     """Decide, print, exit."""
     from assay.cli.reporting import write_fresh
@@ -114,7 +114,7 @@ def command(
         sys.exit(1)
 
 
-def _gates(judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleOptions) -> list[Gate]:
+def _gates(judgments: str, runs: tuple[str, ...], asked: Conditions, rules: RuleOptions) -> list[Gate]:
     """Decide for every system of result files, or of runs under judgments."""
     from assay.analysis.gate import gate_result
     from assay.analysis.gate_baselines import measure_in_common
@@ -142,7 +142,7 @@ def _gates(judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleOptio
     return gate_result(held, given, score=score, not_worse_than=base, **more)
 
 
-def _application(app: str, judgments: str, asked: Asked, setting: AppSetting, rules: RuleOptions) -> list[Gate]:
+def _application(app: str, judgments: str, asked: Conditions, setting: AppSetting, rules: RuleOptions) -> list[Gate]:
     """Ask an application anew, evaluate it, and decide on that."""
     from assay.analysis.gate_application import gate_application
 
@@ -164,7 +164,7 @@ def _results(named: list[tuple[str | None, str]]) -> list[Scores | str]:
     return [one for name, place in named for one in (read_systems(place, name=name) if name else [place])]
 
 
-def _baseline(systems: list[Scores], asked: Asked) -> tuple[Sequence[Scores | str], list[Scores]]:
+def _baseline(systems: list[Scores], asked: Conditions) -> tuple[Sequence[Scores | str], list[Scores]]:
     """The baselines, and the systems compared with them: one of those given, or those of named files."""
     from assay.analysis.stored import read_system
     from assay.errors import UnknownName

@@ -11,7 +11,7 @@ from assay.errors import UsageError
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from assay.analysis.preferring import Asked
+    from assay.analysis.preferring import ModelPreferences
     from assay.cli.asking import Asking
     from assay.cli.options import Output
 
@@ -58,7 +58,7 @@ def _systems(places: tuple[str, ...]) -> dict[str, Any]:
     return {name: read_samples(path) for name, path in named}
 
 
-def _write(found: Asked, output: str, out: Output) -> None:
+def _write(found: ModelPreferences, output: str, out: Output) -> None:
     from assay.analysis.preferences import preferences
     from assay.formats.files import write_atomically
     from assay.formats.results import to_json

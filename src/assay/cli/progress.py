@@ -16,7 +16,7 @@ from assay.messages import say, tell
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from assay.analysis.bench import Step
+    from assay.analysis.bench import LoadStep
     from assay.llm.progress import Progress
 
 Item = TypeVar("Item")
@@ -105,11 +105,11 @@ def calls() -> Iterator[Callable[[str, Progress], None]]:
 
 
 @contextmanager
-def loads() -> Iterator[Callable[[Step], Callable[[int, float], None]]]:
+def loads() -> Iterator[Callable[[LoadStep], Callable[[int, float], None]]]:
     """Give a function to call when a load begins, which returns one to call with its progress."""
     display = Display()
 
-    def begin(step: Step) -> Callable[[int, float], None]:
+    def begin(step: LoadStep) -> Callable[[int, float], None]:
         plan = step.plan
         name = [say("progress.load", number=step.number + 1, of=step.of)]
         name += [] if step.candidates is None else [say("load.candidates", n=step.candidates)]

@@ -24,7 +24,7 @@ _EXAMPLES = (
 
 
 @dataclass(frozen=True)
-class Deciding:
+class SystemPair:
     """Which two systems are to be told apart, and by what."""
 
     between: str | None = option("--between", metavar="A,B", section="decide")
@@ -40,7 +40,7 @@ class Deciding:
 
 
 @dataclass(frozen=True)
-class Texts:
+class PairTexts:
     """Texts of what is to be judged, and the grades that count as relevant."""
 
     queries: str | None = option("--queries", metavar="FILE")
@@ -55,15 +55,15 @@ class Texts:
 @add_option("--depth", default=20, show_default=True, type=POSITIVE)
 @add_option("--budget", default=500, show_default=True, type=Number(least=0, whole=True))
 @add_option("--judgments", metavar="FILE")
-@takes(texts=Texts)
+@takes(texts=PairTexts)
 @add_option("--seed", default=0, show_default=True, type=Number(whole=True))
 @options.encoding
-@takes(deciding=Deciding)
+@takes(deciding=SystemPair)
 @add_option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
 @takes(printing=Printing)
 def command(
-    *, runs: tuple[str, ...], method: str, depth: int, budget: int, judgments: str | None, texts: Texts, seed: int,
-    deciding: Deciding, output: str | None, printing: Printing,
+    *, runs: tuple[str, ...], method: str, depth: int, budget: int, judgments: str | None, texts: PairTexts, seed: int,
+    deciding: SystemPair, output: str | None, printing: Printing,
 ) -> None:  # fmt: skip
     """List, write, print."""
     from assay.analysis.pools import pool_judgments

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.curation.sets import Draft, Provenance, read_set, refuse_existing, source_of, write_set
+from assay.curation.sets import DraftFolder, Provenance, read_set, refuse_existing, source_of, write_set
 from assay.errors import UnknownName, UsageError
 from assay.formats.other_sets import OTHER_SETS, SetContents, read_other_set
 from assay.formats.other_sets_writing import write_other_set
@@ -49,7 +49,7 @@ def convert_set(
         )  # fmt: skip
         return contents.notes
     if to in _FOLDERS:
-        with Draft(Path(os.path.realpath(output))) as draft:
+        with DraftFolder(Path(os.path.realpath(output))) as draft:
             lost = write_other_set(contents, draft, to)
     else:
         lost = write_other_set(contents, output, to)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from assay.curation.collection import Opener, ProgressCallback
     from assay.curation.drawing import Survey
     from assay.curation.passages import Passage
-    from assay.curation.question_briefs import Place, Wishes
+    from assay.curation.question_briefs import AttemptPlace, Wishes
     from assay.curation.question_calls import Brief, PassageVerdict
     from assay.llm.adapters import Completes
     from assay.llm.progress import Progress
@@ -63,7 +63,7 @@ _CANDIDATES, _LEAST_CANDIDATES = 10, 500  # passages that are grouped by topic: 
 class Attempt:
     """One attempt at a question, and at which filter it fell."""
 
-    place: Place
+    place: AttemptPlace
     brief: Brief | None
     category: Category
     text: str = ""

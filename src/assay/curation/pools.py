@@ -30,7 +30,7 @@ _BITS = 64
 _LATER = 1e-9  # among equals, the run that was asked least goes first
 
 
-class Place(NamedTuple):
+class PooledDocument(NamedTuple):
     """A document of a query's pool: the number of the query, and of the document in it."""
 
     query: int
@@ -78,13 +78,13 @@ def collect_pools(runs: Sequence[Run], depth: int) -> list[QueryPool]:
     return found
 
 
-def by_depth(pools: Sequence[QueryPool]) -> Iterator[Place]:
+def by_depth(pools: Sequence[QueryPool]) -> Iterator[PooledDocument]:
     """Order by best rank: the first of every run, then the second."""
     rows = [(rank, q, d) for q, pool in enumerate(pools) for d, rank in enumerate(pool.best.tolist())]
-    return (Place(q, d) for _, q, d in sorted(rows))
+    return (PooledDocument(q, d) for _, q, d in sorted(rows))
 
 
-def by_front(pools: Sequence[QueryPool], grades: Grades, min_relevance: float) -> Iterator[Place]:
+def by_front(pools: Sequence[QueryPool], grades: Grades, min_relevance: float) -> Iterator[PooledDocument]:
     """Move to front (Cormack, Palmer & Clarke 1998): stay with a run until it gives what is not relevant."""
 
     def order(pool: QueryPool) -> Iterator[int]:
@@ -94,7 +94,7 @@ def by_front(pools: Sequence[QueryPool], grades: Grades, min_relevance: float) -
     return _in_turn(pools, order)
 
 
-def by_bandit(pools: Sequence[QueryPool], grades: Grades, min_relevance: float) -> Iterator[Place]:
+def by_bandit(pools: Sequence[QueryPool], grades: Grades, min_relevance: float) -> Iterator[PooledDocument]:
     """Take from the run whose latest documents were relevant most often (Losada, Parapar & Barreiro 2016)."""
 
     def order(pool: QueryPool) -> Iterator[int]:
@@ -159,17 +159,17 @@ def _pull(
         yield doc
 
 
-def _in_turn(pools: Sequence[QueryPool], order: Callable[[QueryPool], Iterator[int]]) -> Iterator[Place]:
+def _in_turn(pools: Sequence[QueryPool], order: Callable[[QueryPool], Iterator[int]]) -> Iterator[PooledDocument]:
     """One document of every query, then the next of each."""
     rows = [_of_query(q, order(pool)) for q, pool in enumerate(pools)]
     return (place for turn in itertools.zip_longest(*rows) for place in turn if place is not None)
 
 
-def _of_query(query: int, docs: Iterator[int]) -> Iterator[Place]:
-    return (Place(query, doc) for doc in docs)
+def _of_query(query: int, docs: Iterator[int]) -> Iterator[PooledDocument]:
+    return (PooledDocument(query, doc) for doc in docs)
 
 
-def by_sample(pools: Sequence[QueryPool], seed: int) -> Iterator[Place]:
+def by_sample(pools: Sequence[QueryPool], seed: int) -> Iterator[PooledDocument]:
     """Draw documents in Pareto orders: the first n of a query are a sample of n, whatever n is."""
 
     def order(pool: QueryPool) -> Iterator[int]:
@@ -185,7 +185,7 @@ def _uniform(seed: int, query: str, doc: str) -> float:
     return (int.from_bytes(digest) + 0.5) / 2.0**_BITS
 
 
-def chances(pools: Sequence[QueryPool], drawn: Sequence[Place]) -> list[float]:
+def chances(pools: Sequence[QueryPool], drawn: Sequence[PooledDocument]) -> list[float]:
     """The inclusion probability of each of the documents that were drawn, which are the first of `by_sample`."""
     number = np.bincount([place.query for place in drawn], minlength=len(pools))
     inclusion = [inclusion_probabilities(pool.odds, int(n)) for pool, n in zip(pools, number, strict=True)]

@@ -43,7 +43,7 @@ class Wishes:
     allow_known: bool = False
 
 
-class Place(NamedTuple):
+class AttemptPlace(NamedTuple):
     """A place in the order of attempts: its number, a passage, and which turn of the passage it is."""
 
     number: int
@@ -86,7 +86,7 @@ class Plan:
         """How many passages are tried at most."""
         return ATTEMPTS * self.n
 
-    def places(self, category: Category) -> Iterator[Place]:
+    def places(self, category: Category) -> Iterator[AttemptPlace]:
         """The attempts at a category: as many as may be made for its share."""
         left = ATTEMPTS * self.quotas.get(category, 0)
         for place in self._places():
@@ -94,11 +94,11 @@ class Plan:
                 left -= 1
                 yield place
 
-    def _places(self) -> Iterator[Place]:
+    def _places(self) -> Iterator[AttemptPlace]:
         order = self.survey.order
         for turn in range(_ROUNDS):
             for number, drawn in enumerate(order):
-                yield Place(turn * len(order) + number, drawn, turn)
+                yield AttemptPlace(turn * len(order) + number, drawn, turn)
 
     @cached_property
     def _sequence(self) -> list[Category]:
@@ -113,7 +113,7 @@ class Plan:
             found.append(best)
         return found
 
-    def brief(self, place: Place, category: Category, index: PassageIndex) -> Brief | None:
+    def brief(self, place: AttemptPlace, category: Category, index: PassageIndex) -> Brief | None:
         """What is asked for at a place; None where a second passage is needed and there is none."""
         passages = [place.drawn.passage]
         if category == "multi-passage":

@@ -195,7 +195,7 @@ def write_set(
             else {"doc_id": doc, "text": text}
             for doc, text in documents.items()
         ]
-    with Draft(target) as draft:
+    with DraftFolder(target) as draft:
         files: dict[str, SetFile] = {}
         for role, rows in contents.items():
             if rows:
@@ -219,7 +219,7 @@ def refuse_existing(folder: str | os.PathLike[str]) -> None:
         raise UsageError(say("{path}: there is no such folder", path=str(Path(os.path.realpath(folder)).parent)))
 
 
-class Draft:
+class DraftFolder:
     """A folder beside the target, which takes its place when all is written, and is removed if anything fails."""
 
     def __init__(self, target: Path) -> None:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.curation.sets import Draft, Provenance, count_makers, describe, read_set, refuse_existing, write_file
+from assay.curation.sets import DraftFolder, Provenance, count_makers, describe, read_set, refuse_existing, write_file
 from assay.errors import InputError, UnknownName, UsageError, cause, excerpt
 from assay.formats.files import Input, file_name, write_atomically
 from assay.formats.set_folders import SCHEMA, UNKNOWN, Manifest, version_of, write_manifest
@@ -70,7 +70,7 @@ def split_set(
             say("part {name} would have no query: give it a larger share, or another seed", name=excerpt(empty))
         )
     made = []
-    with Draft(Path(os.path.realpath(output))) as draft:
+    with DraftFolder(Path(os.path.realpath(output))) as draft:
         for name in plan.names:
             kept = {query for query, part in plan.part_of.items() if part == name}
             version = _write_part(source, draft / name, kept)

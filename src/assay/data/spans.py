@@ -74,7 +74,7 @@ def count_covered(spans: Sequence[GoldSpan], chunks: Sequence[DocumentPart]) -> 
     return found
 
 
-class Piece(NamedTuple):
+class ChunkStart(NamedTuple):
     """The beginning of a chunk, as far as it is read."""
 
     doc_id: str
@@ -91,7 +91,7 @@ def cut_after(chunks: Sequence[DocumentPart], characters: int | None) -> Sequenc
     for chunk in chunks:
         if left <= 0:
             break
-        found.append(Piece(chunk.doc_id, chunk.start, min(chunk.end, chunk.start + left)))
+        found.append(ChunkStart(chunk.doc_id, chunk.start, min(chunk.end, chunk.start + left)))
         left -= chunk.end - chunk.start
     return found
 

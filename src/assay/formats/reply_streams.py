@@ -27,7 +27,7 @@ class BrokenStream(ValueError):
 
 
 @dataclass(frozen=True)
-class Streamed:
+class StreamedReply:
     """A whole reply, the moments of its first and last text, and how many pieces the text came in."""
 
     said: Said
@@ -60,7 +60,7 @@ class ReplyStream:
         for line in lines:
             self._line(line, now)
 
-    def finish(self, now: float) -> Streamed:
+    def finish(self, now: float) -> StreamedReply:
         """What the whole stream gave; a stream of a chat without its end was cut off."""
         if self._plain:
             self._add(self._letters.decode(b"", final=True), now)
@@ -72,8 +72,8 @@ class ReplyStream:
             self._said, contexts=self._contexts, answer="".join(self._texts) if self._pieces else self._said.answer
         )
         if not self._pieces:
-            return Streamed(said)
-        return Streamed(said, self._first, self._last, self._pieces)
+            return StreamedReply(said)
+        return StreamedReply(said, self._first, self._last, self._pieces)
 
     def _line(self, raw: bytes, now: float) -> None:
         line = raw.decode("utf-8", errors="replace").strip()

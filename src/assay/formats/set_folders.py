@@ -113,7 +113,7 @@ def warn_of_mixture(kinds: Mapping[str, int], key: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Change:
+class FileChange:
     """A file that is not what the manifest says: changed, missing, or new (in no manifest)."""
 
     name: str
@@ -200,18 +200,20 @@ def hash_of(path: Path) -> str:
     return found
 
 
-def find_changes(folder: str | os.PathLike[str], manifest: Manifest) -> list[Change]:
+def find_changes(folder: str | os.PathLike[str], manifest: Manifest) -> list[FileChange]:
     """Compare the files of a folder with its manifest."""
     root = Path(folder)
     found = [
-        Change(name, "missing" if not (root / name).is_file() else "changed")
+        FileChange(name, "missing" if not (root / name).is_file() else "changed")
         for name, one in manifest.files.items()
         if not (root / name).is_file() or hash_of(root / name) != one.sha256
     ]
-    return found + [Change(name, "new") for name in FILE_NAMES if name not in manifest.files and (root / name).exists()]
+    return found + [
+        FileChange(name, "new") for name in FILE_NAMES if name not in manifest.files and (root / name).exists()
+    ]
 
 
-def refuse_changes(folder: str | os.PathLike[str], manifest: Manifest, changes: Iterable[Change]) -> None:
+def refuse_changes(folder: str | os.PathLike[str], manifest: Manifest, changes: Iterable[FileChange]) -> None:
     """Refuse files that are not what the manifest says; a new file is no part of the set, and left alone."""
     names = [one.name for one in changes if one.kind != "new"]
     if names:
@@ -235,7 +237,7 @@ def locate(folder: str | os.PathLike[str], role: Role) -> Path | None:
         return None
     path = Path(folder) / name
     if not path.is_file() or hash_of(path) != manifest.files[name].sha256:
-        refuse_changes(folder, manifest, [Change(name, "changed")])
+        refuse_changes(folder, manifest, [FileChange(name, "changed")])
     return path
 
 

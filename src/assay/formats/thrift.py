@@ -17,11 +17,11 @@ class Damaged(Exception):
 
 def read_struct(data: bytes, start: int, end: int) -> tuple[dict[int, Any], int]:
     """Read the struct that begins at `start`, and say where it ends; it must end before `end`."""
-    reader = _Reader(data, start, end)
+    reader = _Thrift(data, start, end)
     return reader.struct(0), reader.at
 
 
-class _Reader:
+class _Thrift:
     def __init__(self, data: bytes, start: int, end: int) -> None:
         self.data, self.at, self.end = data, start, end
 

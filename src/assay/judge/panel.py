@@ -19,7 +19,7 @@ from assay.results.judging import PairVerdict, Vote
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from assay.judge.relevance import Pair, Question
+    from assay.judge.relevance import Pair, PairQuestion
     from assay.llm.adapters import Completes
     from assay.llm.progress import Progress
     from assay.llm.records import Reply
@@ -33,7 +33,7 @@ class Juror:
     """A judge on a panel: who is asked, and how."""
 
     client: Completes
-    question: Question
+    question: PairQuestion
 
 
 def judge(

@@ -32,7 +32,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Question:
+class PairQuestion:
     """How pairs are asked about: prompt, rubric, the most characters of a document, and what to ask the server for."""
 
     prompt: Prompt
@@ -63,7 +63,7 @@ class Question:
         )
 
 
-def vote_of(reply: Reply, question: Question, judge: str, repeat: int) -> Vote:
+def vote_of(reply: Reply, question: PairQuestion, judge: str, repeat: int) -> Vote:
     """Read a reply; a grade outside the rubric does not count."""
     if not reply.ok:
         return Vote(judge, repeat, "failed", reply.reason, None, reply.message)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import clean
 from assay.llm import claims
-from assay.llm.flights import Batch, Flight, Waiter
+from assay.llm.flights import Flight, RequestGroup, Waiter
 from assay.llm.pacing import Pacer
 from assay.llm.policy import POLICY, Complaint, Kind, adapt, complaint_of, kind_of, retry_after
 from assay.llm.records import Cost, Reply, Usage, failure, from_json, mend_surrogates
@@ -90,7 +90,9 @@ class Engine:
         self._traits: dict[str, Traits] = {}
         self._prices: dict[tuple[str, int], Price | None] = {}
 
-    def submit(self, batch: Batch, key: str, job: Job, deliver: Callable[[Reply], None], *, keep: bool = True) -> None:
+    def submit(
+        self, batch: RequestGroup, key: str, job: Job, deliver: Callable[[Reply], None], *, keep: bool = True
+    ) -> None:
         """Queue a request for a caller; callers who ask the same at the same time share one call."""
         if self._closed or key in self._recent:
             deliver(_CLOSED if self._closed else self._recent[key])

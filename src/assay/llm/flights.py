@@ -22,7 +22,7 @@ _GATHERING = 0.004  # seconds
 _COUNTED = {"network", "server", "timeout", "garbage", "request", "throttled"}
 
 
-class Batch:
+class RequestGroup:
     """Requests that belong together: they stop together, share a deadline, and are given up together."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Batch:
 class ReplyQueue:
     """Replies on their way to another thread, a few at a time: waking it for each would cost more than a call does."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: RequestGroup) -> None:
         self._batch = batch
         self._gathered: list[tuple[int, Reply]] = []
         self._handed: queue.SimpleQueue[list[tuple[int, Reply]]] = queue.SimpleQueue()
@@ -89,7 +89,7 @@ class Waiter:
 
     __slots__ = ("_deliver", "_told", "batch", "flight", "shared")
 
-    def __init__(self, batch: Batch, flight: Flight, deliver: Callable[[Reply], None], *, shared: bool) -> None:
+    def __init__(self, batch: RequestGroup, flight: Flight, deliver: Callable[[Reply], None], *, shared: bool) -> None:
         self.batch, self.flight, self.shared = batch, flight, shared
         self._deliver, self._told = deliver, False
         batch.waiters.add(self)

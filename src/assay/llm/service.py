@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.llm.engine import Engine
-from assay.llm.flights import Batch, ReplyQueue
+from assay.llm.flights import ReplyQueue, RequestGroup
 from assay.llm.records import failure
 from assay.messages import say
 
@@ -114,7 +114,7 @@ class Service:
     ) -> Iterator[tuple[int, Reply]]:
         """Give the replies to jobs with their keys, numbered, as they come."""
         most = _AHEAD if ahead is None else ahead - 1
-        batch = Batch()
+        batch = RequestGroup()
         basket = ReplyQueue(batch)
         end = None if deadline is None else time.monotonic() + deadline
         link: Link | None = None
@@ -148,7 +148,7 @@ class Service:
             if link is not None:
                 link[0].soon(batch.end, failure("cancelled", say("reply.caller_gone")))
 
-    def _link_for(self, batch: Batch, end: float | None) -> Link:
+    def _link_for(self, batch: RequestGroup, end: float | None) -> Link:
         link = self._running()
         if end is not None:
             late = partial(batch.end, failure("deadline", say("reply.run_over")))
@@ -192,7 +192,7 @@ def _nothing() -> None:
     """Nothing to end."""
 
 
-def _submit(link: Link, batch: Batch, items: list[Item], *, keep: bool) -> None:
+def _submit(link: Link, batch: RequestGroup, items: list[Item], *, keep: bool) -> None:
     thread, engine = link
 
     def submit_all() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from assay.errors import UsageError
 from assay.lazy import pl
-from assay.measures.counts import Counts
+from assay.measures.counts import RequestCounts
 from assay.measures.registry import measure
 from assay.messages import say
 
@@ -21,9 +21,9 @@ def _one() -> pl.Expr:
     return pl.col("query_id").is_not_null()  # a column: the sum of a literal is that of one row
 
 
-def _of_known(value: pl.Expr) -> Counts:
+def _of_known(value: pl.Expr) -> RequestCounts:
     """The mean of what a request has, over the requests for which it is known."""
-    return Counts(value.fill_null(0), value.is_not_null(), value.is_null())
+    return RequestCounts(value.fill_null(0), value.is_not_null(), value.is_null())
 
 
 def _check_seconds(name: str, parameter: str, value: float) -> None:
@@ -34,7 +34,7 @@ def _check_seconds(name: str, parameter: str, value: float) -> None:
 
 
 @measure(of="events", unit="result", needs=("click", "impression|results"))
-def ctr(row: RequestRow, k: int | None) -> Counts:
+def ctr(row: RequestRow, k: int | None) -> RequestCounts:
     """Click-through rate: share of the results shown that were clicked.
 
     Definition: different results shown and clicked / different results shown, summed over requests; with @k, at
@@ -52,11 +52,11 @@ def ctr(row: RequestRow, k: int | None) -> Counts:
       nothing where the answer is on the page.
     """
     unplaced = pl.lit(0) if k is None else row.unplaced_clicks
-    return Counts(row.hits(k), row.list_size(k), row.unseen_clicks + unplaced)
+    return RequestCounts(row.hits(k), row.list_size(k), row.unseen_clicks + unplaced)
 
 
 @measure(of="events", unit="query", needs=("click",))
-def any_click(row: RequestRow, k: int | None) -> Counts:
+def any_click(row: RequestRow, k: int | None) -> RequestCounts:
     """Share of requests with at least one click.
 
     Definition: requests with a click / requests; with @k, with a click at positions 1 to k.
@@ -69,13 +69,13 @@ def any_click(row: RequestRow, k: int | None) -> Counts:
     Not when: answers are read on the page of results itself, or a click is only a try. See satisfied_click.
     """
     unplaced = None if k is None else row.clicks_without("position")
-    return Counts(row.distinct_clicks(k) > 0 if k is not None else row.count("click") > 0, _one(), unplaced)
+    return RequestCounts(row.distinct_clicks(k) > 0 if k is not None else row.count("click") > 0, _one(), unplaced)
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("click",), lower_is_better=True)
 def abandonment(
     row: RequestRow, _k: None, *, kind: Literal["all", "good", "bad"] = "all", within_s: float = 300
-) -> Counts:
+) -> RequestCounts:
     """Share of requests without any click; the bad ones are reworded soon after, the good ones are not.
 
     Definition: requests without a click / requests. kind='bad': those after which the next request of the same session
@@ -95,14 +95,14 @@ def abandonment(
     _check_seconds("abandonment", "within_s", within_s)
     none = row.count("click") == 0
     if kind == "all":
-        return Counts(none, _one())
+        return RequestCounts(none, _one())
     reworded = row.is_followed_by_other_words(within_s)
     counted = none & (reworded if kind == "bad" else ~reworded)
-    return Counts(counted.fill_null(value=False), reworded.is_not_null(), reworded.is_null(), needs=_REWORDING)
+    return RequestCounts(counted.fill_null(value=False), reworded.is_not_null(), reworded.is_null(), needs=_REWORDING)
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("click", "click.position"))
-def first_click_rr(row: RequestRow, _k: None) -> Counts:
+def first_click_rr(row: RequestRow, _k: None) -> RequestCounts:
     """Mean of 1/position of the first click.
 
     Definition: sum over requests of 1 / position of the click that came first / requests; a request without a click
@@ -119,11 +119,11 @@ def first_click_rr(row: RequestRow, _k: None) -> Counts:
     none, position = row.count("click") == 0, row.first_click
     known = none | position.is_not_null()
     value = pl.when(position > 0).then(1 / position).otherwise(0.0)
-    return Counts(pl.when(none).then(0.0).otherwise(value), known, ~known)
+    return RequestCounts(pl.when(none).then(0.0).otherwise(value), known, ~known)
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("click",), bounds=_NO_END)
-def clicks(row: RequestRow, _k: None) -> Counts:
+def clicks(row: RequestRow, _k: None) -> RequestCounts:
     """Clicks per request.
 
     Definition: events of the action click / requests.
@@ -134,11 +134,11 @@ def clicks(row: RequestRow, _k: None) -> Counts:
     Use when: several results are wanted, as in research or shopping.
     Not when: one result is wanted: more clicks then mean more tries. It has no better and worse without that context.
     """
-    return Counts(row.count("click"), _one())
+    return RequestCounts(row.count("click"), _one())
 
 
 @measure(cutoff="none", of="events", unit="query", needs=_REWORDING, lower_is_better=True)
-def reformulation(row: RequestRow, _k: None, *, within_s: float = 300) -> Counts:
+def reformulation(row: RequestRow, _k: None, *, within_s: float = 300) -> RequestCounts:
     """Share of requests that were soon followed by one with another text.
 
     Definition: requests after which the next request of the same session (of the same user, where there is no session)
@@ -159,7 +159,7 @@ def reformulation(row: RequestRow, _k: None, *, within_s: float = 300) -> Counts
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("results|result_count",), lower_is_better=True)
-def zero_results(row: RequestRow, _k: None) -> Counts:
+def zero_results(row: RequestRow, _k: None) -> RequestCounts:
     """Share of requests that found nothing.
 
     Definition: requests that returned 0 results / requests for which the number of results is known.
@@ -174,7 +174,7 @@ def zero_results(row: RequestRow, _k: None) -> Counts:
 
 
 @measure(cutoff="none", of="events", unit="click", needs=("click", "click.dwell_ms"), bounds=_NO_END)
-def dwell(row: RequestRow, _k: None) -> Counts:
+def dwell(row: RequestRow, _k: None) -> RequestCounts:
     """Mean time on a result that was clicked, in seconds.
 
     Definition: sum of dwell_ms / 1000 of clicks / clicks for which it is known.
@@ -185,11 +185,11 @@ def dwell(row: RequestRow, _k: None) -> Counts:
     Not when: a few open tabs make the mean: one of an hour weighs as much as a hundred visits. See satisfied_click.
     """
     missing = row.clicks_without("dwell_ms")
-    return Counts(row.dwell, row.count("click") - missing, missing)
+    return RequestCounts(row.dwell, row.count("click") - missing, missing)
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("click", "click.dwell_ms"))
-def satisfied_click(row: RequestRow, _k: None, *, dwell_s: float = 30) -> Counts:
+def satisfied_click(row: RequestRow, _k: None, *, dwell_s: float = 30) -> RequestCounts:
     """Share of requests with a click on which people stayed.
 
     Definition: requests with a click whose dwell_ms / 1000 is at least dwell_s / requests.
@@ -207,11 +207,11 @@ def satisfied_click(row: RequestRow, _k: None, *, dwell_s: float = 30) -> Counts
     _check_seconds("satisfied_click", "dwell_s", dwell_s)
     long = row.long_clicks(dwell_s) > 0
     known = long | (row.clicks_without("dwell_ms") == 0)
-    return Counts(long, known, ~known)
+    return RequestCounts(long, known, ~known)
 
 
 @measure(cutoff="none", of="events", unit="click", needs=("click",), lower_is_better=True)
-def pogo(row: RequestRow, _k: None, *, within_s: float = 10) -> Counts:
+def pogo(row: RequestRow, _k: None, *, within_s: float = 10) -> RequestCounts:
     """Share of clicks that were soon followed by a click on another result of the same list.
 
     Definition: clicks after which the next click of the same request came within within_s seconds on another result /
@@ -226,11 +226,11 @@ def pogo(row: RequestRow, _k: None, *, within_s: float = 10) -> Counts:
     Not when: people open several results at once in tabs.
     """
     _check_seconds("pogo", "within_s", within_s)
-    return Counts(row.returns(within_s), row.count("click"))
+    return RequestCounts(row.returns(within_s), row.count("click"))
 
 
 @measure(cutoff="none", of="events", unit="rating", needs=("thumbs",))
-def thumbs(row: RequestRow, _k: None) -> Counts:
+def thumbs(row: RequestRow, _k: None) -> RequestCounts:
     """Share of thumbs up among ratings by thumbs.
 
     Definition: ratings of +1 / ratings of +1, 0 and -1.
@@ -241,11 +241,11 @@ def thumbs(row: RequestRow, _k: None) -> Counts:
     Use when: answers ask for a rating.
     Not when: few people rate: those who do are the delighted and the annoyed. Look at the number of ratings, too.
     """
-    return Counts(*row.ratings("thumbs", 1))
+    return RequestCounts(*row.ratings("thumbs", 1))
 
 
 @measure(cutoff="none", of="events", unit="rating", needs=("stars",))
-def satisfaction(row: RequestRow, _k: None, *, at_least: float = 4) -> Counts:
+def satisfaction(row: RequestRow, _k: None, *, at_least: float = 4) -> RequestCounts:
     """Share of ratings by stars that are at least 4.
 
     Definition: ratings by stars of at_least or more / ratings by stars.
@@ -258,11 +258,11 @@ def satisfaction(row: RequestRow, _k: None, *, at_least: float = 4) -> Counts:
     Use when: people rate on a scale from 1 to 5.
     Not when: few people rate: those who do differ from those who do not.
     """
-    return Counts(*row.ratings("stars", at_least))
+    return RequestCounts(*row.ratings("stars", at_least))
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("copy",))
-def copy(row: RequestRow, _k: None) -> Counts:
+def copy(row: RequestRow, _k: None) -> RequestCounts:
     """Share of requests whose answer, or some of it, was copied.
 
     Definition: requests with an event of the action copy / requests.
@@ -272,11 +272,11 @@ def copy(row: RequestRow, _k: None) -> Counts:
     Use when: answers are drafts, code or facts that people use elsewhere.
     Not when: answers are only read.
     """
-    return Counts(row.count("copy") > 0, _one())
+    return RequestCounts(row.count("copy") > 0, _one())
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("regenerate",), lower_is_better=True)
-def regenerate(row: RequestRow, _k: None) -> Counts:
+def regenerate(row: RequestRow, _k: None) -> RequestCounts:
     """Share of requests whose answer was asked for again.
 
     Definition: requests with an event of the action regenerate / requests.
@@ -286,11 +286,11 @@ def regenerate(row: RequestRow, _k: None) -> Counts:
     Use when: an application offers to answer again.
     Not when: people use it to collect variants.
     """
-    return Counts(row.count("regenerate") > 0, _one())
+    return RequestCounts(row.count("regenerate") > 0, _one())
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("latency_ms",), bounds=_NO_END, lower_is_better=True)
-def query_latency(row: RequestRow, _k: None, *, p: float | None = None) -> Counts:
+def query_latency(row: RequestRow, _k: None, *, p: float | None = None) -> RequestCounts:
     """Time that a request took, in milliseconds: the mean, or a percentile with p.
 
     Definition: sum of latency_ms / requests for which it is known; with p, the p-th percentile of latency_ms over these
@@ -311,7 +311,7 @@ def query_latency(row: RequestRow, _k: None, *, p: float | None = None) -> Count
     value = row.about("latency_ms")
     if p is None:
         return _of_known(value)
-    return Counts(value.fill_null(0), value.is_not_null(), value.is_null(), value, p)
+    return RequestCounts(value.fill_null(0), value.is_not_null(), value.is_null(), value, p)
 
 
 @measure(
@@ -322,7 +322,7 @@ def query_latency(row: RequestRow, _k: None, *, p: float | None = None) -> Count
     bounds=_NO_END,
     lower_is_better=True,
 )
-def query_tokens(row: RequestRow, _k: None, *, kind: Literal["all", "input", "output"] = "all") -> Counts:
+def query_tokens(row: RequestRow, _k: None, *, kind: Literal["all", "input", "output"] = "all") -> RequestCounts:
     """Tokens of language models per request.
 
     Definition: sum of the tokens of a request and its events / requests for which they are known; kind='all' adds
@@ -341,7 +341,7 @@ def query_tokens(row: RequestRow, _k: None, *, kind: Literal["all", "input", "ou
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("cost",), bounds=_NO_END, lower_is_better=True)
-def query_cost(row: RequestRow, _k: None) -> Counts:
+def query_cost(row: RequestRow, _k: None) -> RequestCounts:
     """Money per request, in the currency of the log.
 
     Definition: sum of the cost of a request and its events / requests for which it is known.

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Counts:
+class RequestCounts:
     """What one request adds to a measure: to its numerator, to its denominator, and to what is left out.
 
     A measure with `value` is not a ratio but the percentile `percentile` of these values. `needs` are actions and

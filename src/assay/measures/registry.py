@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from assay.grounding.preparing import Piece
     from assay.grounding.record import Blank
     from assay.judge.criteria import Criterion
-    from assay.measures.counts import Counts
+    from assay.measures.counts import RequestCounts
 
 Function = Callable[..., Any]  # per-query values of a ranking, or the value (or Blank) of one answer or one query
 Cutoff = Literal["required", "optional", "none"]
@@ -314,10 +314,10 @@ class Measure:
         self._check_cutoff()
         return float(self.spec.function(case, self.k, **self.arguments))
 
-    def counts(self, row: RequestRow) -> Counts:
+    def counts(self, row: RequestRow) -> RequestCounts:
         """What each request of an event log adds to it."""
         self.check_subject("events")
-        found: Counts = self.spec.function(row, self.k, **self.arguments)
+        found: RequestCounts = self.spec.function(row, self.k, **self.arguments)
         return found
 
 

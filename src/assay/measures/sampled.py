@@ -62,7 +62,7 @@ class Documents:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class SampledRanking:
     """A ranking whose judged documents were drawn with known probabilities; one row per judged document.
 
     `query`, `grade`, `rank` (infinite if not retrieved) and `inclusion` are in the order of the queries.
@@ -72,7 +72,7 @@ class Sample:
     inclusion: Floats
 
     @classmethod
-    def of(cls, ranking: Ranking, inclusion: Floats, judged: Bools) -> Sample:
+    def of(cls, ranking: Ranking, inclusion: Floats, judged: Bools) -> SampledRanking:
         """Leave only some rows of the pool, those that were judged."""
         row, hit = np.cumsum(judged) - 1, judged[ranking.pool_of_hit]
         names = ("query", "rank", "position", "grade", "tie_first", "tie_last")
@@ -167,7 +167,7 @@ def can_estimate(measure: Measure) -> bool:
     )
 
 
-def estimate(measure: Measure, sample: Sample) -> Estimated:
+def estimate(measure: Measure, sample: SampledRanking) -> Estimated:
     """Estimate a measure for every query."""
     if not can_estimate(measure):
         raise UsageError(

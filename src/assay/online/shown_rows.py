@@ -174,7 +174,7 @@ def _rows_of_events(log: Events, texts: Mapping[str, str] | None) -> ShownRows:
     shown = shown.sort("query_id", "position", nulls_last=True).unique(["query_id", "doc_id"], keep="first")
     listed = _read_teams(asked)
     silent = listed.join(shown.select("query_id"), on="query_id", how="anti")
-    both = shown.join(listed, on=["query_id", "doc_id"], how="left", suffix="_read_teams").select(
+    both = shown.join(listed, on=["query_id", "doc_id"], how="left", suffix="_listed").select(
         "query_id", "doc_id", pl.coalesce("position", "position_listed"), pl.coalesce("propensity", "propensity_listed")
     )
     rows = pl.concat([both, silent.select(both.columns)], how="vertical_relaxed")

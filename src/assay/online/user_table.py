@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from assay.data.events import Events
     from assay.formats.events.reading import Places
-    from assay.measures.counts import Counts
+    from assay.measures.counts import RequestCounts
 
 Cluster = Literal["user", "session", "query_id"]
 DAY = "day"
@@ -50,7 +50,7 @@ class Reduction:
         return "user" if self.holdings.has("user") else "session" if self.holdings.has("session") else "query_id"
 
     @cached_property
-    def _parts(self) -> tuple[RequestRow, list[Counts]]:
+    def _parts(self) -> tuple[RequestRow, list[RequestCounts]]:
         row = RequestRow(self.holdings)
         _ = row.time
         if self.cluster != "query_id":
@@ -61,7 +61,7 @@ class Reduction:
         return row, [measure.counts(row) for measure in self.measures]
 
     @property
-    def counts(self) -> list[Counts]:
+    def counts(self) -> list[RequestCounts]:
         """What a request adds to each of the measures."""
         return self._parts[1]
 

@@ -10,7 +10,7 @@ from assay.data.samples import Context
 from assay.errors import UsageError, clean, excerpt
 from assay.formats.app_settings import AppSettings
 from assay.formats.replies import QUERY_ID, QUESTION, read_reply
-from assay.formats.reply_streams import BrokenStream, ReplyStream, Streamed
+from assay.formats.reply_streams import BrokenStream, ReplyStream, StreamedReply
 from assay.llm.hosts import OTHER
 from assay.llm.policy import complaint_of, kind_of
 from assay.llm.records import Reply, Usage, failure, mend_surrogates
@@ -117,7 +117,7 @@ class WebApplication:
         if complaint is not None:
             message = clean(complaint.message[:300]) or say("reply.no_explanation")
             return kind_of(exchange.status, complaint, OTHER), failure("server", message)
-        return _judge(Streamed(said))
+        return _judge(StreamedReply(said))
 
     def _stream(self, content_type: str, exchange: Exchange) -> tuple[Kind | None, Reply]:
         """Read a stream by the moments at which its parts came."""
@@ -147,7 +147,7 @@ class WebApplication:
         ).settle()  # fmt: skip
 
 
-def _judge(found: Streamed) -> tuple[Kind | None, Reply]:
+def _judge(found: StreamedReply) -> tuple[Kind | None, Reply]:
     """Whether what was read is an answer, and the reply that says so."""
     said = found.said
     usage = Usage(said.prompt_tokens, said.output_tokens)

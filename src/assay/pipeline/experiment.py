@@ -33,7 +33,7 @@ from assay.pipeline import (
 )
 from assay.pipeline.documents import read_collection
 from assay.pipeline.gold import documents_judged, read_gold, read_gold_column
-from assay.pipeline.grid import Choice, Combination, app_systems, choices_of, choose, combinations, errors_at
+from assay.pipeline.grid import Combination, StageChoice, app_systems, choices_of, choose, combinations, errors_at
 from assay.pipeline.records import Document, Query
 from assay.pipeline.stages import LLM_KEYS, STAGES, Setup, find, is_plugin
 from assay.pipeline.terms import words
@@ -446,7 +446,7 @@ def make_stages(experiment: Experiment, setup: Setup) -> dict[tuple[Any, ...], A
     return made
 
 
-def make(stage: Stage, choice: Choice, setup: Setup) -> Any:
+def make(stage: Stage, choice: StageChoice, setup: Setup) -> Any:
     """Make one stage."""
     if is_plugin(choice.method):
         return _PLUGINS[stage](choice.method, setup, choice.params)

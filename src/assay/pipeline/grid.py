@@ -28,7 +28,7 @@ _MOST = 1000
 
 
 @dataclass(frozen=True)
-class Choice:
+class StageChoice:
     """One method of a stage with its parameters; `size` is how many chunks it gives, looks at, or is shown."""
 
     stage: Stage
@@ -49,7 +49,7 @@ class Combination:
     """One system: a choice for every stage, a name, and its value on every axis."""
 
     name: str
-    choices: Mapping[Stage, Choice]
+    choices: Mapping[Stage, StageChoice]
     axes: Mapping[Stage, str]
 
     @property
@@ -63,12 +63,12 @@ class Combination:
         return self.choices["app" if "app" in self.choices else "generate"].method
 
 
-def choices_of(stage: Stage, raw: Any, path: str) -> list[Choice]:
+def choices_of(stage: Stage, raw: Any, path: str) -> list[StageChoice]:
     """Read a stage: a method's name, a table, or a list of them."""
     entries = raw if isinstance(raw, list) else [raw]
     if raw is None:
         entries = [_DEFAULT[stage]]
-    found: dict[tuple[Any, ...], Choice] = {}
+    found: dict[tuple[Any, ...], StageChoice] = {}
     for number, entry in enumerate(entries, 1):
         place = f"{path}: {stage}" if len(entries) == 1 else f"{path}: {stage} {number}"
         place = place if path else ""
@@ -84,7 +84,7 @@ def choices_of(stage: Stage, raw: Any, path: str) -> list[Choice]:
     return list(found.values())
 
 
-def _expand(stage: Stage, table: dict[str, Any], place: str) -> Iterator[Choice]:
+def _expand(stage: Stage, table: dict[str, Any], place: str) -> Iterator[StageChoice]:
     axes = {name: value if isinstance(value, list) else [value] for name, value in table.items()}
     methods = axes.get("method", [_DEFAULT[stage]])
     for name in axes:
@@ -112,7 +112,7 @@ def _check_name(stage: Stage, name: str, methods: Sequence[Any], place: str) -> 
         raise UnknownName(say("parameter"), name, known, hint=hint)
 
 
-def _choice(stage: Stage, entry: dict[str, Any], place: str) -> Choice:
+def _choice(stage: Stage, entry: dict[str, Any], place: str) -> StageChoice:
     method = entry.pop("method")
     name = entry.pop("name", "")
     size = 0
@@ -130,7 +130,7 @@ def _choice(stage: Stage, entry: dict[str, Any], place: str) -> Choice:
         params = {key: params.get(key, one.default) for key, one in known.items()}
         if "embedder" in params:
             params["embedder"] = name_fast(params["embedder"])  # a result must say what it was made with
-    return Choice(stage, method, params, size, place, str(name))
+    return StageChoice(stage, method, params, size, place, str(name))
 
 
 class errors_at:  # noqa: N801 - reads as words: with errors_at(place)
@@ -147,7 +147,7 @@ class errors_at:  # noqa: N801 - reads as words: with errors_at(place)
             raise InputError(error.message, path=self._place) from None
 
 
-def combinations(stages: Mapping[Stage, list[Choice]], path: str) -> list[Combination]:
+def combinations(stages: Mapping[Stage, list[StageChoice]], path: str) -> list[Combination]:
     """All combinations, named by what varies."""
     labels = {stage: _labels(choices) for stage, choices in stages.items()}
     varying = [stage for stage in STAGES if len(stages[stage]) > 1] or ["retrieve"]
@@ -182,7 +182,7 @@ def _refuse_twins(found: Sequence[Combination], path: str) -> None:
         )
 
 
-def app_systems(choices: list[Choice], path: str) -> list[Combination]:
+def app_systems(choices: list[StageChoice], path: str) -> list[Combination]:
     """Applications as systems of their own, named by their tables, else by their addresses."""
     for choice in choices:
         if not is_plugin(choice.method):
@@ -198,7 +198,7 @@ def app_systems(choices: list[Choice], path: str) -> list[Combination]:
     return found
 
 
-def _labels(choices: list[Choice]) -> list[str]:
+def _labels(choices: list[StageChoice]) -> list[str]:
     """Short names: the method, and the parameters in which choices of one method differ."""
     found = []
     for choice in choices:
@@ -213,7 +213,7 @@ def _labels(choices: list[Choice]) -> list[str]:
     return found
 
 
-def _values(choice: Choice) -> dict[str, Any]:
+def _values(choice: StageChoice) -> dict[str, Any]:
     return {**choice.params, **dict.fromkeys(SHARED[choice.stage], choice.size)}
 
 

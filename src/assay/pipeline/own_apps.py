@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError, clean
 from assay.formats.replies import read_reply
-from assay.formats.reply_streams import ReplyStream, Streamed
+from assay.formats.reply_streams import ReplyStream, StreamedReply
 from assay.messages import say
 from assay.pipeline.asked import Asked
 from assay.pipeline.sources import source_digest
@@ -94,22 +94,22 @@ class OwnApplication:
         elif inspect.isgenerator(given):
             found = self._gather(given, begun)
         else:
-            found = Streamed(read_reply(_plain(given), self._shape))
+            found = StreamedReply(read_reply(_plain(given), self._shape))
         return self._outcome(found, time.perf_counter() - begun)
 
-    def _gather(self, pieces: Iterator[Any], begun: float) -> Streamed:
+    def _gather(self, pieces: Iterator[Any], begun: float) -> StreamedReply:
         stream = ReplyStream(self._shape)
         for piece in pieces:
             stream.feed(_line(piece), time.perf_counter() - begun)
         return stream.finish(time.perf_counter() - begun)
 
-    async def _gather_async(self, pieces: Any, begun: float) -> Streamed:
+    async def _gather_async(self, pieces: Any, begun: float) -> StreamedReply:
         stream = ReplyStream(self._shape)
         async for piece in pieces:
             stream.feed(_line(piece), time.perf_counter() - begun)
         return stream.finish(time.perf_counter() - begun)
 
-    def _outcome(self, found: Streamed, seconds: float) -> Asked:
+    def _outcome(self, found: StreamedReply, seconds: float) -> Asked:
         said = found.said
         empty = (said.answer is None and said.contexts is None) or (said.answer is not None and not said.answer.strip())
         return Asked(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from assay.pipeline.applications import Application
     from assay.pipeline.asked import Asked
     from assay.pipeline.experiment import Collection, Experiment
-    from assay.pipeline.grid import Choice, Combination
+    from assay.pipeline.grid import Combination, StageChoice
     from assay.pipeline.retrieval import Index, Indexer, Ranked
 
 T = TypeVar("T")
@@ -219,7 +219,7 @@ class Runner:
 
     # Stages -----------------------------------------------------------------------------------------------------------
 
-    def _chunks(self, choice: Choice) -> tuple[str, list[Chunk]]:
+    def _chunks(self, choice: StageChoice) -> tuple[str, list[Chunk]]:
         chunker = self._made[choice.key]
         key = key_of("chunk", chunker.identity, choice.method, dict(choice.params), self._documents_key)
         if key not in self._chunked:
@@ -241,7 +241,7 @@ class Runner:
         if len({chunk.id for chunk in found}) != len(found) or (self._texts and not found):
             raise ValueError("a chunk is lacking, or there twice")
 
-    def _rewrite(self, choice: Choice, block: Sequence[Query]) -> tuple[list[Query], list[Answered]]:
+    def _rewrite(self, choice: StageChoice, block: Sequence[Query]) -> tuple[list[Query], list[Answered]]:
         """The queries after rewriting, and the cost of rewriting, if any."""
         rewriter = self._made[choice.key]
         if rewriter is None:
@@ -261,7 +261,7 @@ class Runner:
         return [Query(query.id, one.text or "") for query, one in zip(block, found, strict=True)], found
 
     def _retrieve(
-        self, choice: Choice, chunks_key: str, chunks: Sequence[Chunk], block: Sequence[Query]
+        self, choice: StageChoice, chunks_key: str, chunks: Sequence[Chunk], block: Sequence[Query]
     ) -> tuple[str, list[Hits]]:
         retriever = self._made[choice.key]
         asked = [list(query) for query in block]
@@ -353,7 +353,7 @@ class Runner:
                 part.build([Chunk("warm", "warm", _SENTENCE, 0, len(_SENTENCE))])
 
     def _rerank(
-        self, choice: Choice, key: str, found: list[Hits], chunks: Sequence[Chunk], block: Sequence[Query]
+        self, choice: StageChoice, key: str, found: list[Hits], chunks: Sequence[Chunk], block: Sequence[Query]
     ) -> list[Hits]:
         reranker = self._made[choice.key]
         if reranker is None:
@@ -377,7 +377,7 @@ class Runner:
         return self._store.values("rerank", new, compute, partial(_read_hits, len(block), len(chunks)))
 
     def _answer(
-        self, choice: Choice, found: list[Hits], chunks: Sequence[Chunk], block: Sequence[Query]
+        self, choice: StageChoice, found: list[Hits], chunks: Sequence[Chunk], block: Sequence[Query]
     ) -> list[Answered]:
         generator = self._made[choice.key]
         shown = [[chunks[number].text for number in hits.chunks[: choice.size]] for hits in found]
@@ -409,7 +409,7 @@ class Runner:
         return Run(pl.DataFrame(rows, schema=schema, orient="row"), name, empty=empty)
 
     def _as_samples(
-        self, choice: Choice, hits: Sequence[Hits], answers: Sequence[Answered], chunks: Sequence[Chunk]
+        self, choice: StageChoice, hits: Sequence[Hits], answers: Sequence[Answered], chunks: Sequence[Chunk]
     ) -> Samples:
         rows = []
         for query, one, answer in zip(self._data.queries, hits, answers, strict=True):
@@ -425,8 +425,8 @@ class Runner:
         return Samples(tuple(rows))
 
     def _work(
-        self, choices: Mapping[Any, Choice], written: Sequence[Answered], first: Sequence[Hits], hits: Sequence[Hits],
-        answers: Sequence[Answered],
+        self, choices: Mapping[Any, StageChoice], written: Sequence[Answered], first: Sequence[Hits],
+        hits: Sequence[Hits], answers: Sequence[Answered],
     ) -> dict[str, list[Work]]:  # fmt: skip
         found = {"query": list(map(Work.of, written))} if written else {}
         found["retrieve"] = list(map(Work.of, first))
@@ -436,7 +436,7 @@ class Runner:
             found["generate"] = list(map(Work.of, answers))
         return found
 
-    def _trace(self, choice: Choice, chunks_key: str, chunks: Sequence[Chunk]) -> IndexTrace | None:
+    def _trace(self, choice: StageChoice, chunks_key: str, chunks: Sequence[Chunk]) -> IndexTrace | None:
         traces = []
         for part in self._made[choice.key].parts:
             key = key_of("index", part.identity, chunks_key)

@@ -70,7 +70,7 @@ def effective_number(shares: Floats) -> float:
     return 1 / exact_sum(shares**2)
 
 
-class Sample(NamedTuple):
+class Units(NamedTuple):
     """Independent units with the shares of their weights, which sum to 1 (None: equal), of `n` values in all."""
 
     values: Floats
@@ -78,7 +78,7 @@ class Sample(NamedTuple):
     n: int
 
 
-def sample(values: ArrayLike, weights: ArrayLike | None = None, clusters: ArrayLike | None = None) -> Sample:
+def sample(values: ArrayLike, weights: ArrayLike | None = None, clusters: ArrayLike | None = None) -> Units:
     """Keep values that are present and have a weight; of clustered ones, the mean and the weight of each cluster."""
     x = vector(values)
     w, codes = relative_weights(weights, len(x)), cluster_codes(clusters, len(x))
@@ -88,9 +88,9 @@ def sample(values: ArrayLike, weights: ArrayLike | None = None, clusters: ArrayL
     x, w = x[present], None if w is None else w[present]
     shares = None if w is None or not len(w) or np.all(w == w[0]) else w / exact_sum(w)
     if codes is None or not len(x):
-        return Sample(x, shares, len(x))
+        return Units(x, shares, len(x))
     means, shares = cluster_means(x[:, None], shares, codes[present])
-    return Sample(means[:, 0], shares, len(x))
+    return Units(means[:, 0], shares, len(x))
 
 
 def cluster_means(columns: Floats, shares: Floats | None, codes: Ints) -> tuple[Floats, Floats | None]:

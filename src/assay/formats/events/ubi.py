@@ -27,30 +27,30 @@ _BULK = ({"index"}, {"create"}, {"update"}, {"delete"})
 _NO_RESULTS_ASKED = '{"size":0'  # how a request for facets alone begins: that it returned nothing says nothing
 
 
-class _Struct(msgspec.Struct, gc=False):
+class _UbiRow(msgspec.Struct, gc=False):
     pass
 
 
-class ObjectEntry(_Struct):
+class ObjectEntry(_UbiRow):
     """The document that an event is about."""
 
     object_id: Id = None
 
 
-class PositionEntry(_Struct):
+class PositionEntry(_UbiRow):
     """Where an event happened."""
 
     ordinal: Number = None
 
 
-class ExperimentEntry(_Struct):
+class ExperimentEntry(_UbiRow):
     """The experiment that a request was part of."""
 
     id: Id = None
     variant: Id = None
 
 
-class UsageEntry(_Struct):
+class UsageEntry(_UbiRow):
     """What a request used."""
 
     input_tokens: Number = None
@@ -61,7 +61,7 @@ class UsageEntry(_Struct):
     cost_usd: Number = None
 
 
-class Attributes(_Struct):
+class Attributes(_UbiRow):
     """`query_attributes` and `event_attributes`, as far as they are used."""
 
     object: ObjectEntry | None = None
@@ -84,7 +84,7 @@ class Attributes(_Struct):
     user_agent: Any = None
 
 
-class Line(_Struct, rename={"source": "_source", "at_timestamp": "@timestamp"}):
+class Line(_UbiRow, rename={"source": "_source", "at_timestamp": "@timestamp"}):
     """A line: a query, an event, the action before a document, or a document inside `_source`."""
 
     source: Line | None = None
@@ -110,7 +110,7 @@ class Line(_Struct, rename={"source": "_source", "at_timestamp": "@timestamp"}):
     delete: Any = None
 
 
-class Whole(_Struct, rename={"source": "_source"}):
+class Whole(_UbiRow, rename={"source": "_source"}):
     """A line with all of its attributes, for those that are asked for by name."""
 
     source: Whole | None = None
