@@ -183,7 +183,7 @@ def test_of_two_writers_one_is_told_that_the_other_was_faster(tmp_path, run, mon
     assert read[label] == assay.evaluate(QRELS, RUN, label)[label]
 
 
-@pytest.mark.parametrize("change", [{"form": 9}, {"parts": []}, None])
+@pytest.mark.parametrize("change", [{"form": 9}, {"parts": []}, {"parts": ["x"]}, None])
 def test_a_manifest_of_another_form_is_refused(tmp_path, run, change):
     evaluate(run, tmp_path / "out")
     path = tmp_path / "out" / MANIFEST

@@ -78,7 +78,8 @@ class ScoreFolder:
 
     def _read_job(self) -> str:
         plain = read_json(Input.at(self.manifest).text, path=str(self.manifest))
-        return str(plain.get("tables", {}).get("job", "")) if isinstance(plain, dict) else ""
+        tables = plain.get("tables") if isinstance(plain, dict) else None
+        return str(tables.get("job", "")) if isinstance(tables, dict) else ""
 
     def read(self, part: int) -> pl.DataFrame | None:
         """A part that this job has finished before; None if it has not, or if the part was damaged since."""
@@ -153,7 +154,7 @@ def read_score_folder(place: Path) -> Result:
         raise damage("tables", say("this is not a manifest that this version of assay reads"), str(path))
     result = decode_result({name: value for name, value in plain.items() if name != "tables"}, path=str(path))
     parts = plain["tables"].get("parts")
-    if not isinstance(parts, list) or not parts:
+    if not isinstance(parts, list) or not all(isinstance(one, dict) for one in parts) or not parts:
         raise damage("tables.parts", say("it is missing"), str(path))
     rows = pl.concat([_read_part(place, one) for one in parts])
     return replace(result, systems=tuple(_with_rows(scores, rows, str(path)) for scores in result.systems))
