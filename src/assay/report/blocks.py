@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from assay.report.numbers import number
 from assay.report.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Tone = Literal["", "good", "bad", "warn"]
 Kind = Literal["intervals", "curves", "bars", "scatter", "density", "histogram", "frontier", "counts", "distribution"]
@@ -64,7 +68,8 @@ class Chart:
     `rules` are places on the x axis with their names. In a histogram, bars reach from `low` to `high` and are `y` tall;
     in a density, cells from (x, y) on hold `low` queries each and are `step` wide; a frontier has a `line` along it;
     counts are bars named by x, distributions a row of bars for each series.
-    `lower` says that a lower value is better: what fell has the colour of a gain.
+    `lower` says that a lower value is better: what fell has the colour of a gain. `write` and `write_x` write numbers
+    as its table does.
     """
 
     name: str
@@ -78,6 +83,8 @@ class Chart:
     step: float = 0.0
     line: tuple[tuple[float, float], ...] = ()
     lower: bool = False
+    write: Callable[[float], str] = number
+    write_x: Callable[[float], str] = "{:g}".format
 
     @property
     def is_flat(self) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import clean
 from assay.messages import Lang, say, tell
 from assay.report.design.colours import GAIN, INK, LOSS, PALETTE, assign_colours
-from assay.report.numbers import number
+from assay.report.numbers import percent
 from assay.report.tables import width
 
 if TYPE_CHECKING:
@@ -133,12 +133,13 @@ def _intervals(pen: Pen) -> Any:
     )
     if many:
         base = base.encode(yOffset=alt.YOffset("series:N", sort=None, scale=alt.Scale(domain=names)))
-    value = alt.X("y:Q", title=pen.title(pen.chart.x), scale=alt.Scale(zero=False, nice=True))
+    shares = {"axis": alt.Axis(format="~%")} if pen.chart.write is percent else {}
+    value = alt.X("y:Q", title=pen.title(pen.chart.x), scale=alt.Scale(zero=False, nice=True), **shares)
     ends = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q")
     dots = pen.marks(base.mark_point(filled=True, size=90, opacity=1).encode(x=value, shape=pen.shape()))
     layers = [*_zero_between(pen), ends, dots]
     if not many:
-        rows = [{"x": (name := pen.place(p)), "y": p.y, "t": f"{number(p.y)} {pen.role(name)}".rstrip()}
+        rows = [{"x": (name := pen.place(p)), "y": p.y, "t": f"{pen.chart.write(p.y)} {pen.role(name)}".rstrip()}
                 for p in pen.chart.points]  # fmt: skip
         texts = alt.Chart(alt.Data(values=rows)).mark_text(dy=-10, color=INK, fontSize=11)
         layers.append(texts.encode(x="y:Q", y=alt.Y("x:N", sort=None), text="t:N"))

@@ -20,6 +20,11 @@ def number(value: float | None, *, signed: bool = False, whole: bool = False, ex
     return repr(value) if exact else f"{value:+.4f}" if signed else f"{value:.4f}"
 
 
+def signed(value: float) -> str:
+    """A difference with four decimals and its sign."""
+    return number(value, signed=True)
+
+
 def upwards(money: float) -> str:
     """An amount that suffices, with four decimals: rounded up."""
     return f"{math.ceil(money * 10_000) / 10_000:.4f}"

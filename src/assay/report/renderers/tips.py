@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.messages import Lang, say, tell
-from assay.report.numbers import number
 
 if TYPE_CHECKING:
     from assay.report.blocks import Chart, Point
@@ -23,17 +22,18 @@ def _name(point: Point, lang: Lang) -> str:
 
 
 def _value(chart: Chart, point: Point, lang: Lang) -> str:
-    ends = "" if point.low is None or point.high is None else f"[{point.low:.4g}, {point.high:.4g}]"
+    y = chart.write(point.y)
+    ends = "" if point.low is None or point.high is None else f"[{chart.write(point.low)}, {chart.write(point.high)}]"
     match chart.kind:
         case "histogram" | "distribution":
-            return f"{ends}: {point.y:,.0f}"
+            return f"[{point.low:.4g}, {point.high:.4g}]: {point.y:,.0f}"
         case "density":
             return tell(say("page.queries_here", n=int(point.low or 0)), lang)
         case "counts":
             return ""
         case "scatter" | "frontier":
-            return f"{tell(chart.x, lang)}: {point.x:.5g}\n{tell(chart.y, lang)}: {point.y:.5g}"
+            return f"{tell(chart.x, lang)}: {chart.write_x(float(point.x))}\n{tell(chart.y, lang)}: {y}"
         case "curves":
-            return f"{tell(chart.x, lang)} {point.x:g}: {number(point.y)} {ends}".strip()
+            return f"{tell(chart.x, lang)} {chart.write_x(float(point.x))}: {y} {ends}".strip()
         case _:
-            return f"{number(point.y)} {ends}".strip()
+            return f"{y} {ends}".strip()

@@ -8,7 +8,7 @@ from assay.messages import Said, say
 from assay.report.blocks import Block, Chart, Lines, Point, Verdict
 from assay.report.intervals import between
 from assay.report.marks import tone
-from assay.report.numbers import number, percent
+from assay.report.numbers import number, percent, signed
 from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -36,7 +36,10 @@ def page(found: ABHistory, place: int = 0) -> list[Block]:
     )
     axes = (say("ab.history_offline_axis"), say("ab.history_online_axis"))
     title = say("ab.history_title")
-    return [*table(found), Chart(f"ab-history-{place}", "frontier", title, *axes, points, releases(found))]
+    drawn = Chart(
+        f"ab-history-{place}", "frontier", title, *axes, points, releases(found), write="{:+.1f}".format, write_x=signed
+    )
+    return [*table(found), drawn]
 
 
 def releases(found: ABHistory) -> Table:

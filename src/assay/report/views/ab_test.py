@@ -8,7 +8,7 @@ from assay.messages import Said, say
 from assay.report.blocks import Block, Chart, Figure, Heading, Lines, Point, Verdict
 from assay.report.intervals import between
 from assay.report.marks import tone
-from assay.report.numbers import number, percent, pvalue
+from assay.report.numbers import number, percent, pvalue, signed
 from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _by_day(found: ABTest, place: int) -> Chart:
     )
     title = say("ab.by_day", measure=found.primary)
     axis = say("axis.days", first=found.days[0].day)
-    return Chart(f"ab-days-{place}", "curves", title, axis, say("column.lift"), points, _days(found))
+    return Chart(f"ab-days-{place}", "curves", title, axis, say("column.lift"), points, _days(found), write=signed)
 
 
 def _day_table(found: ABTest) -> list[Block]:

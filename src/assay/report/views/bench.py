@@ -209,7 +209,8 @@ def _curve(found: Bench, place: int) -> Chart | None:
     rows = tuple((point.series, f"{point.x:g}", f"{point.y:,.1f}") for point in points)
     axes = (say("column.threads"), say("column.throughput"))
     table = Table((say("column.load"), *axes), rows)
-    return Chart(f"throughput-{place}", "curves", say("chart.throughput"), *axes, points, table)
+    title = say("chart.throughput")
+    return Chart(f"throughput-{place}", "curves", title, *axes, points, table, write="{:,.1f}".format)
 
 
 def _series(load: Load) -> Said:

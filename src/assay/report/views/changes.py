@@ -9,7 +9,7 @@ from assay.analysis.changes import SHARES
 from assay.messages import say
 from assay.report.addresses import query_address
 from assay.report.blocks import Block, Chart, Fold, Point
-from assay.report.numbers import number
+from assay.report.numbers import number, signed
 from assay.report.tables import Table
 from assay.report.views.comparison import movers
 
@@ -60,14 +60,14 @@ def _bars(found: QueryChanges, contrast: Contrast, key: str) -> Chart:
     table = Table(headers, ((*cells, outcomes),), names=0)
     names = {"measure": found.measure, "system": found.system, "baseline": found.baseline}
     title, axes = say("chart.bars", n=len(found.queries), **names), (say("axis.queries_sorted"), say("axis.difference"))
-    return Chart(f"differences-{key}", "bars", title, *axes, points, table, lower=found.lower)
+    return Chart(f"differences-{key}", "bars", title, *axes, points, table, lower=found.lower, write=signed)
 
 
 def _scatter(found: QueryChanges, key: str) -> Chart:
     """Every query's value under the baseline and under the system; many queries as shaded cells."""
     title = say("chart.scatter", measure=found.measure, system=found.system, baseline=found.baseline)
     axes, density = (found.baseline, found.system), found.density
-    drawn = Chart(f"scatter-{key}", "scatter", title, *axes, (), _quadrants(found), lower=found.lower)
+    drawn = Chart(f"scatter-{key}", "scatter", title, *axes, (), _quadrants(found), lower=found.lower, write_x=number)
     if density is None:
         dots = tuple(
             Point(one.before, one.after, label=one.query_id, to=query_address(one.query_id)) for one in found.queries

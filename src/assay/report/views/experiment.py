@@ -472,7 +472,7 @@ def _front(found: Findings, cost: Literal["latency", "money"], place: int) -> Ch
     edge = tuple((float(p.x), p.y) for row in found.edge(cost) if (p := shown.get(row.name)) is not None)
     name = f"front-{'latency' if cost == 'latency' else 'cost'}-{place}"
     title = say("chart.front", measure=found.measure, cost=axis)
-    return Chart(name, "frontier", title, axis, found.measure, points, table, line=edge)
+    return Chart(name, "frontier", title, axis, found.measure, points, table, line=edge, write_x="{:,.6g}".format)
 
 
 def _series(row: Row) -> Said:

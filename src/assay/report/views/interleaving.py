@@ -47,8 +47,9 @@ def page(found: InterleavingTest, place: int = 0) -> list[Block]:
     title = say("interleaving.title", control=found.control)
     half = ((0.5, say("interleaving.half")),)
     chart = Chart(
-        f"preferences-{place}", "intervals", title, say("column.preference"), "", points, preferences(found), half
-    )
+        f"preferences-{place}", "intervals", title, say("column.preference"), "", points, preferences(found), half,
+        write=percent,
+    )  # fmt: skip
     return [*table(found), chart]
 
 

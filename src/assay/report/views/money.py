@@ -192,4 +192,7 @@ def _break_even(found: Roi, place: int) -> Chart:
     at = found.break_even_queries_per_day.value
     rules = ((at, say("chart.break_even_at")),) if at else ()
     title = say("chart.break_even")
-    return Chart(f"break-even-{place}", "curves", title, *axes, points, Table(axes, rows, names=0), rules=rules)
+    return Chart(
+        f"break-even-{place}", "curves", title, *axes, points, Table(axes, rows, names=0), rules,
+        write="{:+,.2f}".format, write_x="{:,.0f}".format,
+    )  # fmt: skip

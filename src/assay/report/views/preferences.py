@@ -95,4 +95,5 @@ def _picture(found: Preferences, name: str) -> Chart:
         if one.rate.estimate is not None
     )
     title = say("preferences.picture")
-    return Chart(name, "intervals", title, say("column.win_rate"), "", points, _pairs(found), rules=((0.5, ""),))
+    axis, half = say("column.win_rate"), ((0.5, ""),)
+    return Chart(name, "intervals", title, axis, "", points, _pairs(found), rules=half, write=percent)

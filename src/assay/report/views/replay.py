@@ -52,7 +52,9 @@ def page(found: Replay, place: int = 0) -> list[Block]:
         return table(found)
     logged = ((found.logged.estimate or 0.0, say("replay.logged")),)
     title = say("replay.title", policy=found.policy)
-    chart = Chart(f"replay-{place}", "intervals", title, say("column.estimate"), "", points, estimates(found), logged)
+    of = estimates(found)
+    axis = say("column.estimate")
+    chart = Chart(f"replay-{place}", "intervals", title, axis, "", points, of, logged, write=_value)
     return [*table(found), chart]
 
 

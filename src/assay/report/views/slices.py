@@ -9,7 +9,7 @@ from assay.messages import Said, say
 from assay.report.blocks import Block, Chart, Lines, Point, Verdict
 from assay.report.intervals import between
 from assay.report.marks import tone
-from assay.report.numbers import number, percent, pvalue
+from assay.report.numbers import number, percent, pvalue, signed
 from assay.report.tables import Cell, Table
 from assay.results.comparison import LEAST_QUERIES
 
@@ -111,7 +111,7 @@ def _picture(found: SliceComparison, measure: str, place: int) -> Chart:
     name = f"lifts-{measure}-{place}"
     return Chart(
         name, "intervals", title, say("axis.difference"), found.attribute, points,
-        replace(lifts(found, measure), caption=""),
+        replace(lifts(found, measure), caption=""), write=signed,
     )  # fmt: skip
 
 

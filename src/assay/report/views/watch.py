@@ -163,7 +163,7 @@ def _chart(found: Watch, one: WatchMeasure, place: str) -> Chart:
     table = replace(history(found, found.windows, (one,)), caption="")
     title = say("watch.by_window", measure=one.label)
     axis = say("axis.windows", first=_clock(found.windows[0].start))
-    return Chart(f"watch-{place}", "curves", title, axis, one.label, (*points, *limit), table)
+    return Chart(f"watch-{place}", "curves", title, axis, one.label, (*points, *limit), table, write=_value)
 
 
 def _interval(found: Watch) -> Said:
