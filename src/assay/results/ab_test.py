@@ -117,9 +117,25 @@ class TrialVerdict:
     reasons: tuple[str, ...]
 
 
+class Verdicts:
+    """What follows from the verdicts on all treatments of a test."""
+
+    verdicts: tuple[TrialVerdict, ...]
+
+    @property
+    def decision(self) -> TrialDecision:
+        """What follows from all treatments: ship if one may be, keep running if one needs it, else the first one's."""
+        found = [one.decision for one in self.verdicts]
+        return next((one for one in ("ship", "keep_running") if one in found), found[0])
+
+    def passes(self, *, strict: bool = False) -> bool:
+        """Return whether nothing stops a release: with `strict`, an invalid test or a no does."""
+        return not strict or self.decision in {"ship", "keep_running"}
+
+
 @part("ab_test")
 @dataclass(frozen=True)
-class ABTest(Record):
+class ABTest(Verdicts, Record):
     """An A/B test with its decision; users are those who were assigned, by variant."""
 
     control: str
@@ -143,16 +159,6 @@ class ABTest(Record):
     def primary(self) -> str:
         """The measure that decides."""
         return next(one.measure for one in self.tests if one.role == "primary")
-
-    @property
-    def decision(self) -> TrialDecision:
-        """What follows from all treatments: ship if one may be, keep running if one needs it, else the first one's."""
-        found = [one.decision for one in self.verdicts]
-        return next((one for one in ("ship", "keep_running") if one in found), found[0])
-
-    def passes(self, *, strict: bool = False) -> bool:
-        """Return whether nothing stops a release: with `strict`, an invalid test or a no does."""
-        return not strict or self.decision in {"ship", "keep_running"}
 
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per treatment and measure."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.data.record import Record, Value
 from assay.lazy import public
-from assay.results.ab_test import LiftOutcome, TrialDecision, TrialRules, TrialVerdict
+from assay.results.ab_test import LiftOutcome, TrialRules, TrialVerdict, Verdicts
 from assay.results.parts import part
 from assay.stats.intervals import Interval
 from assay.stats.trials import SampleRatio
@@ -41,7 +41,7 @@ class Preference:
 
 @part("interleaving")
 @dataclass(frozen=True)
-class InterleavingTest(Record):
+class InterleavingTest(Verdicts, Record):
     """A test by interleaving with its decision.
 
     `methods` counts the requests of each method. `contested` is the share of places whose document belongs to a team:
@@ -69,16 +69,6 @@ class InterleavingTest(Record):
         """Find the preference for one system, the only one unless it is named."""
         wanted = treatment or self.treatments[0]
         return next(one for one in self.tests if one.treatment == wanted)
-
-    @property
-    def decision(self) -> TrialDecision:
-        """What follows from all systems: ship if one may be, keep running if one needs it, else the first one's."""
-        found = [one.decision for one in self.verdicts]
-        return next((one for one in ("ship", "keep_running") if one in found), found[0])
-
-    def passes(self, *, strict: bool = False) -> bool:
-        """Return whether nothing stops a release: with `strict`, an invalid test or a no does."""
-        return not strict or self.decision in {"ship", "keep_running"}
 
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per system."""

@@ -10,19 +10,15 @@ from assay.report.intervals import between
 from assay.report.marks import tone
 from assay.report.numbers import number, percent, pvalue, signed
 from assay.report.tables import Cell, Table
+from assay.report.views.trials import trial_decisions, trial_line
 
 if TYPE_CHECKING:
-    from assay.results.ab_test import ABTest, MeasureTest, TrialVerdict
+    from assay.results.ab_test import ABTest, MeasureTest
 
 
 def line(found: ABTest) -> Verdict:
     """The decision on every treatment."""
-    first, *more = [_sentence(one) for one in found.verdicts]
-    text = first.text
-    for one in more:
-        text = say("text.then", first=text, second=one.text)
-    mixed = any(one.tone != first.tone for one in more)
-    return Verdict(text, "" if mixed else tone(found.decision))
+    return trial_line(found)
 
 
 def figure(found: ABTest) -> Figure | None:
@@ -37,11 +33,8 @@ def figure(found: ABTest) -> Figure | None:
 
 def table(found: ABTest) -> list[Block]:
     """Decisions with their reasons, then lifts, users and notes."""
-    decisions: list[Block] = []
-    for one in found.verdicts:
-        decisions += [_sentence(one), Lines(one.reasons, listed=True)]
     return [
-        *decisions,
+        *trial_decisions(found),
         lifts(found),
         _users(found),
         *_responses(found),
@@ -52,10 +45,6 @@ def table(found: ABTest) -> list[Block]:
 def page(found: ABTest, place: int = 0) -> list[Block]:
     """The same with a picture of the lift by day."""
     return [*table(found), *([_by_day(found, place)] if len(found.days) > 1 else []), *_day_table(found)]
-
-
-def _sentence(one: TrialVerdict) -> Verdict:
-    return Verdict(say(f"ab.{one.decision}", treatment=one.treatment), tone(one.decision))
 
 
 def _level(found: ABTest) -> Said:

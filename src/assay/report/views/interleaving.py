@@ -10,30 +10,22 @@ from assay.report.intervals import between
 from assay.report.marks import tone
 from assay.report.numbers import percent, pvalue
 from assay.report.tables import Cell, Table
+from assay.report.views.trials import trial_decisions, trial_line
 
 if TYPE_CHECKING:
-    from assay.results.ab_test import TrialVerdict
     from assay.results.interleaving import InterleavingTest, Preference
     from assay.stats.intervals import Interval
 
 
 def line(found: InterleavingTest) -> Verdict:
     """The decision on every system."""
-    first, *more = [_sentence(one) for one in found.verdicts]
-    text = first.text
-    for one in more:
-        text = say("text.then", first=text, second=one.text)
-    mixed = any(one.tone != first.tone for one in more)
-    return Verdict(text, "" if mixed else tone(found.decision))
+    return trial_line(found)
 
 
 def table(found: InterleavingTest) -> list[Block]:
     """Decisions with their reasons, then preferences, what they rest on, and notes."""
-    decisions: list[Block] = []
-    for one in found.verdicts:
-        decisions += [_sentence(one), Lines(one.reasons, listed=True)]
     notes = (_level(found), say("interleaving.meaning"), *found.warnings)
-    return [*decisions, preferences(found), _facts(found), Lines(notes, listed=True)]
+    return [*trial_decisions(found), preferences(found), _facts(found), Lines(notes, listed=True)]
 
 
 def page(found: InterleavingTest, place: int = 0) -> list[Block]:
@@ -51,10 +43,6 @@ def page(found: InterleavingTest, place: int = 0) -> list[Block]:
         write=percent,
     )  # fmt: skip
     return [*table(found), chart]
-
-
-def _sentence(one: TrialVerdict) -> Verdict:
-    return Verdict(say(f"ab.{one.decision}", treatment=one.treatment), tone(one.decision))
 
 
 def _shown(one: Preference) -> Interval:
