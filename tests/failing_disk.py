@@ -112,10 +112,10 @@ COMMANDS = {
     "ab replay": (["ab", "replay", "shown.csv", "--policy", "uniform", *RESULT, *PAGE], ["out.json", "out.html"]),
     "log metrics": (["log", "metrics", "log.csv", *RESULT, *PAGE], ["out.json", "out.html"]),
     "log watch": (
-        ["log", "watch", "log.csv", "--once", "-m", "any_click", "--state", "watched", "--bad", "bad.jsonl", "--prometheus", "out.prom", "--rules", "out.yml", "--dashboard", "board.json", *RESULT, *PAGE],
+        ["log", "watch", "log.csv", "--once", "-m", "any_click", "--state", "watched", "--bad", "bad.jsonl", "--evaluations", "values.jsonl", "--prometheus", "out.prom", "--rules", "out.yml", "--dashboard", "board.json", *RESULT, *PAGE],
         ["out.json", "out.html", "out.prom"],
     ),
-    "log watch with a judge": (["log", "watch", "spans.jsonl", "--once", "--judged", "5", "--state", "watched", "--bad", "bad.jsonl", *ASKING, *RESULT], ["out.json"]),
+    "log watch with a judge": (["log", "watch", "spans.jsonl", "--once", "--judged", "5", "--state", "watched", "--bad", "bad.jsonl", "--evaluations", "values.jsonl", *ASKING, *RESULT], ["out.json"]),
     "log judgments": (["log", "judgments", "log.csv", "-o", "out.qrels", "--queries-out", "texts.jsonl", *PAGE], ["out.qrels", "texts.jsonl", "out.html"]),
     "log sample": (["log", "sample", "log.csv", "-n", "1", "-o", "out.jsonl", *PAGE], ["out.jsonl", "out.html"]),
     "set questions": (["set", "questions", "texts.jsonl", "-n", "2", *RESULT, *PAGE], ["out.json", "out.html"]),

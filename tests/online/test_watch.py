@@ -296,7 +296,7 @@ def test_what_weakens_a_watch_is_said(tmp_path):
     place = write_lines(tmp_path / "log.jsonl", make_lines(2))
     found = assay.watch_log(place, in_a_row=1, bad=tmp_path / "bad.jsonl", **SETTINGS)
     assert [str(one) for one in found.warnings] == [
-        "a judge and requests that went wrong (assay log watch ... --judge, --bad) are for traces: this event log holds no answers"
+        "a judge, requests that went wrong and values of single answers (assay log watch ... --judge, --bad, --evaluations) are for traces: this event log holds no answers"
     ]
     assert "99.99% bound: the end of the 99.98% interval" in write(view.table(found), "table", "en").replace(
         "\n  ", " "

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -24,44 +22,14 @@ from assay.stats.intervals import mean_interval
 from assay.testing import Answer, FakeLLM
 from conftest import STRESS
 from online.growing_logs import Killed, die
-from otlp import rag, write
+from online.judged_traces import judge, make_traces
 
 SETTINGS = {"drift": 0, "measures": "query_cost", "at_least": {"faithfulness": 0.9}, "judged": 12}
 PRICES = '[[price]]\nhost = "127.0.0.1"\nmodel = "m"\ndate = 2026-01-01\ninput = 1.0\noutput = 1.0\n'
 
 
-def judge(received):
-    """Supports what the contexts say, and nothing else; every call takes the same tokens."""
-    statements = re.findall(
-        r"^\[statement (\d+) \w{16}\]\n(.*?)\n\[end of statement", received.text, re.MULTILINE | re.DOTALL
-    )
-    verdicts = {
-        number: {
-            "reason": "so",
-            "verdict": "yes" if "1889" in text else "no",
-            "contexts": [1] if "1889" in text else [],
-        }
-        for number, text in statements
-    }
-    return Answer(json.dumps(verdicts), usage={"prompt_tokens": 500, "completion_tokens": 50})
-
-
-def traces(place, count=60):
-    """One hour of requests; one answer in six invents something."""
-    spans = []
-    for number in range(1, count + 1):
-        invented = number % 6 == 0
-        answer = (
-            f"It was moved to Berlin by train number {number}." if invented else f"In 1889, it is said by {number}."
-        )
-        spans += rag(
-            number, begin=number * 3000.0 / count, answer=answer, question=f"Question {number}?", user=f"u{number}"
-        )
-    return write(place, *spans)
-
-
 def test_the_sample_of_a_window_is_judged_and_weighted(tmp_path):
-    place = traces(tmp_path / "t.jsonl")
+    place = make_traces(tmp_path / "t.jsonl")
     with FakeLLM(judge) as server, Client(server.url, "m") as client:
         found = assay.watch_log(place, judge=client, **SETTINGS)
         assert len(server.requests) == 12
@@ -73,7 +41,7 @@ def test_the_sample_of_a_window_is_judged_and_weighted(tmp_path):
 
 def test_a_judge_that_is_interrupted_is_not_paid_twice(tmp_path, monkeypatch):
     """Killed when the window is to be written down: the replies are in the cache by then."""
-    place = traces(tmp_path / "t.jsonl")
+    place = make_traces(tmp_path / "t.jsonl")
     death = die(monkeypatch, (state, "add_entry"))
     with FakeLLM(judge) as server:
         for moment in (0, 3, 0):
@@ -90,7 +58,7 @@ def test_a_judge_that_is_interrupted_is_not_paid_twice(tmp_path, monkeypatch):
 
 def test_a_day_costs_no_more_than_it_may(tmp_path):
     """Twelve calls of 550 tokens at a dollar a million; what they may cost at most is set aside before."""
-    place = traces(tmp_path / "t.jsonl")
+    place = make_traces(tmp_path / "t.jsonl")
     (tmp_path / "prices.toml").write_text(PRICES)
     with FakeLLM(judge) as server, Client(server.url, "m", prices=tmp_path / "prices.toml") as client:
         poor = assay.watch_log(place, judge=client, max_cost=0.001, state=tmp_path / "poor", **SETTINGS)
@@ -106,7 +74,7 @@ def test_a_day_costs_no_more_than_it_may(tmp_path):
 
 
 def test_answers_on_which_the_judge_fails_are_said(tmp_path):
-    place = traces(tmp_path / "t.jsonl")
+    place = make_traces(tmp_path / "t.jsonl")
     with FakeLLM(lambda _: Answer("what?")) as server, Client(server.url, "m") as client:
         found = assay.watch_log(place, judge=client, **SETTINGS)
     assert found.windows[0].value("faithfulness") is None

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from assay.results.watch import Watch
     from assay.server.watching import WatchEndpoint
 
+_URL = "https://dashscope.aliyuncs.com/compatible-mode/v1"
 _EXAMPLES = (
     "assay log watch logs/ --protocol rerank --once",
     "assay log watch events.jsonl --at-most zero_results=0.05 --at-most 'query_latency(p=95)=800'",
     "assay log watch logs/ --protocol rerank --prometheus assay.prom --rules assay.yml --dashboard assay.json",
     "assay log watch --listen 4318 --state watch --at-most error_rate=0.02",
+    f"assay log watch traces.jsonl --judge qwen-plus --url {_URL} --evaluations evaluations.jsonl --once",
     "assay log watch events.jsonl --window 1d --lateness 2h --at-least any_click=0.4 --once --report watch.html",
 )
 
@@ -116,6 +118,12 @@ class Receiving:
     redact: bool = option("--redact", default=False, is_flag=True, section="receiving", only="listen")
     keep: str | None = option("--keep", metavar="DURATION", section="receiving")
     bad: str | None = option("--bad", type=OUTPUT, metavar="FILE", section="receiving")
+    evaluations: str | None = option("--evaluations", type=OUTPUT, metavar="FILE|URL", section="receiving")
+
+    def check_evaluations(self) -> None:
+        """Refuse a place that cannot be written to, before anything is read."""
+        if self.evaluations is not None and "://" not in self.evaluations:
+            options.check_folder(self.evaluations)
 
     @contextmanager
     def open(self, state: str | None) -> Iterator[WatchEndpoint | None]:
@@ -173,8 +181,9 @@ def command(
     out.check()
     monitoring.check()
     options.check_folder(receiving.bad)
+    receiving.check_evaluations()
     more = {**watching.more(measures, None if receiving.listen is None else _STATE), **judging.more()}
-    more |= {"bad": receiving.bad, "keep": receiving.keep}
+    more |= {"bad": receiving.bad, "evaluations": receiving.evaluations, "keep": receiving.keep}
     if once:
         if receiving.listen is not None:
             raise UsageError(say("--once reads what is there, and --listen waits for what comes: choose one of them"))

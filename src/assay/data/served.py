@@ -54,7 +54,8 @@ class Served:
 
     `id` is the id of its trace in hexadecimal digits, `time` when it began, `contexts` what was found before the answer
     and not replaced by a reranking. `system` is the service that served it, `attributes` are
-    those that were asked for by name, `error` is how it failed, `span_id` the span that holds the answer.
+    those that were asked for by name, `error` is how it failed, `span_id` the span that holds the answer, and
+    `response_id` the model's own id of it.
     """
 
     id: str
@@ -78,6 +79,7 @@ class Served:
     lacks: Mapping[str, Lack] = field(default_factory=dict)
     spans: int = 0
     span_id: str | None = None
+    response_id: str | None = None
 
     @property
     def remarks(self) -> tuple[str, ...]:

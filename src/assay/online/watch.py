@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from assay.llm.client import Client
     from assay.measures import Measure
     from assay.online.watching.judging import WatchJudge
+    from assay.online.watching.outbox import Outbox
     from assay.online.watching.settings import WatchSettings
     from assay.results.watch import Watch
 
@@ -47,6 +48,7 @@ def watch_log(
     judged: int = 20,
     max_cost: float | None = None,
     bad: str | os.PathLike[str] | None = None,
+    evaluations: str | os.PathLike[str] | None = None,
     keep: str | None = None,
     state: str | os.PathLike[str] | None = None,
 ) -> Watch:
@@ -65,7 +67,8 @@ def watch_log(
 
     Of traces, a `judge` looks at a sample of answers of each window, `judged` of them, for at most `max_cost` a day;
     the probabilities of the sample weigh its mean. Requests that failed or were not answered are written as samples to
-    the file `bad`; their texts are kept in the state, for as long as `keep` says (30d).
+    the file `bad`; their texts are kept in the state, for as long as `keep` says (30d). The values of single answers
+    are added to a file `evaluations` as OTLP in JSON lines, or sent to a server of OTLP/HTTP if it is an address.
 
     >>> import assay
     >>> from pathlib import Path
@@ -79,8 +82,10 @@ def watch_log(
         protocol=protocol, measures=measures, at_least=at_least, at_most=at_most, window=window, lateness=lateness,
         false_alarms=false_alarms, in_a_row=in_a_row, drift=drift, baseline=baseline, canary=canary,
     )  # fmt: skip
+    outbox = _make_outbox(evaluations)
     with closing(open_watch(log, settings, state, judge=_make_judge(judge, judged, max_cost))) as watcher:
         watcher.bad, watcher.keep = bad, None if keep is None else read_duration(keep)
+        watcher.outbox = outbox
         return watcher.catch_up()
 
 
@@ -94,6 +99,7 @@ def follow_log(
     judged: int = 20,
     max_cost: float | None = None,
     bad: str | os.PathLike[str] | None = None,
+    evaluations: str | os.PathLike[str] | None = None,
     keep: str | None = None,
     **more: Any,
 ) -> Generator[Watch, None, None]:
@@ -111,9 +117,10 @@ def follow_log(
     2
     >>> following.close()
     """
-    asked = _make_judge(judge, judged, max_cost)
+    asked, outbox = _make_judge(judge, judged, max_cost), _make_outbox(evaluations)
     with closing(open_watch(log, plan_watch(**more), state, traces=traces, judge=asked)) as watcher:
         watcher.bad, watcher.keep = bad, None if keep is None else read_duration(keep)
+        watcher.outbox = outbox
         yield from watcher.follow(pause)
 
 
@@ -142,6 +149,14 @@ def _make_judge(judge: Client | None, judged: int, max_cost: float | None) -> Wa
     from assay.online.watching.judging import WatchJudge
 
     return WatchJudge(judge, judged, max_cost)
+
+
+def _make_outbox(place: str | os.PathLike[str] | None) -> Outbox | None:
+    if place is None:
+        return None
+    from assay.online.watching.outbox import Outbox
+
+    return Outbox(os.fspath(place))
 
 
 def _open_feed(state: WatchState, settings: WatchSettings) -> EventFeed | TraceFeed:

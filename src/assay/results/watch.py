@@ -106,6 +106,20 @@ class OpenWindow:
     rows: int
 
 
+@dataclass(frozen=True)
+class SentEvaluations:
+    """Values of single answers that were sent to a `place` since the watch began, that wait, or were `refused` there.
+
+    `problem` is why those that wait could not be sent.
+    """
+
+    place: str
+    sent: int = 0
+    waiting: int = 0
+    refused: int = 0
+    problem: str = ""
+
+
 @part("watch")
 @dataclass(frozen=True)
 class Watch(Record):
@@ -126,6 +140,7 @@ class Watch(Record):
     rows: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    evaluations: SentEvaluations | None = None
 
     @property
     def watched(self) -> tuple[WatchMeasure, ...]:

@@ -55,6 +55,7 @@ def assemble(spans: Iterable[TraceSpan], events: Iterable[SpanEvent] = (), attri
         attributes=_pick_attributes(steps, attributes),
         spans=len(steps.spans),
         span_id=(generation or root or steps.spans[0]).span_id if steps.spans else None,
+        response_id=_text(pick(generation.attributes, names.RESPONSE)) if generation is not None else None,
     )
     return replace(found, lacks=_lacks(found, steps, why_no_time))
 

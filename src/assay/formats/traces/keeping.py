@@ -144,7 +144,7 @@ def _end_of(path: Path) -> datetime:
 
 
 def _resource(service: str | None) -> dict[str, Any]:
-    return {} if service is None else {"resource": {"attributes": _attributes({"service.name": service})}}
+    return {} if service is None else {"resource": {"attributes": encode_attributes({"service.name": service})}}
 
 
 def _span(span: TraceSpan) -> dict[str, Any]:
@@ -157,11 +157,11 @@ def _span(span: TraceSpan) -> dict[str, Any]:
         "name": span.name,
         "startTimeUnixNano": str(span.start_ns),
         "endTimeUnixNano": str(span.end_ns),
-        "attributes": _attributes(span.attributes),
+        "attributes": encode_attributes(span.attributes),
     }
     if span.events:
         found["events"] = [
-            {"timeUnixNano": str(one.time_ns), "name": one.name, "attributes": _attributes(one.attributes)}
+            {"timeUnixNano": str(one.time_ns), "name": one.name, "attributes": encode_attributes(one.attributes)}
             for one in span.events
         ]
     if span.error is not None:
@@ -176,12 +176,13 @@ def _record(event: SpanEvent) -> dict[str, Any]:
         "spanId": event.span_id,
         "eventName": event.name,
         "timeUnixNano": str(event.time_ns),
-        "attributes": _attributes(attributes),
+        "attributes": encode_attributes(attributes),
     }
     return found if "body" not in event.attributes else {**found, "body": _any(event.attributes["body"])}
 
 
-def _attributes(found: Mapping[str, Value]) -> list[dict[str, Any]]:
+def encode_attributes(found: Mapping[str, Value]) -> list[dict[str, Any]]:
+    """Write attributes as OTLP has them in JSON."""
     return [{"key": name, "value": _any(value)} for name, value in found.items()]
 
 
@@ -196,7 +197,7 @@ def _any(value: Value) -> dict[str, Any]:
         return {"stringValue": value}
     if isinstance(value, list):
         return {"arrayValue": {"values": _each(value)}}
-    return {"kvlistValue": {"values": _attributes(value)}}
+    return {"kvlistValue": {"values": encode_attributes(value)}}
 
 
 def _each(values: Iterable[Value]) -> list[dict[str, Any]]:

@@ -67,6 +67,7 @@ INPUT_TOKENS: Final = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"
 OUTPUT_TOKENS: Final = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
 COST: Final = ("llm.cost.total", "gen_ai.usage.cost")
 FIRST_TOKEN: Final = "gen_ai.response.time_to_first_chunk"  # noqa: S105 - of a text, in seconds
+RESPONSE: Final = ("gen_ai.response.id",)
 FINISH: Final = "gen_ai.response.finish_reasons"
 ERROR: Final = "error.type"
 SERVICE: Final = "service.name"
@@ -81,6 +82,7 @@ ALL: Final = frozenset(
     {
         KIND, OPERATION, REQUEST_TYPE, *DATABASE, DATA_SOURCE, *INPUT, *OUTPUT, *INPUT_MESSAGES, *OUTPUT_MESSAGES,
         DOCUMENTS, *QUERY, *MODEL, *SESSION, *USER, *INPUT_TOKENS, *OUTPUT_TOKENS, *COST, FIRST_TOKEN, FINISH, ERROR,
+        *RESPONSE,
     }
 )  # fmt: skip
 # Attributes and the body of events and of log records; `gen_ai.*` there are those of a span.

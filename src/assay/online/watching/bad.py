@@ -42,7 +42,7 @@ def name_bad(folder: Path, window: int) -> Path:
     return folder / f"{window:020d}{_SUFFIX}"
 
 
-def expire_bad(folder: Path, last: int) -> None:
+def expire_windows(folder: Path, last: int) -> None:
     """Delete the files of windows before one."""
     for path in folder.glob(f"*{_SUFFIX}"):
         if int(path.name.removesuffix(_SUFFIX)) < last:

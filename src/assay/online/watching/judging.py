@@ -21,6 +21,7 @@ from assay.errors import UsageError
 from assay.measures.defaults import ANSWERS, SERVED
 from assay.messages import say
 from assay.online.log_sample import draw
+from assay.online.watching.evaluations import describe_answers
 from assay.online.watching.measuring import Judged
 from assay.results.watch import WatchValue
 from assay.stats.intervals import mean_interval
@@ -80,7 +81,8 @@ class WatchJudge:
             )).estimate is not None
         ]  # fmt: skip
         failed = sum(outcome.support.status == "failed" for outcome in scores.outcomes)
-        return Judged(found_values, failed)
+        said = describe_answers([served[place] for place in chosen], scores, probability.tolist())
+        return Judged(found_values, failed, evaluations=tuple(said))
 
 
 def draw_answers(served: Sequence[Served], n: int, seed: int) -> tuple[np.ndarray, Floats]:

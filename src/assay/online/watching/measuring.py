@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from assay.data.protocol import Target
     from assay.data.requests import Holdings
+    from assay.formats.traces.evaluations import Evaluation
     from assay.measures import Measure
     from assay.online.watching.feeds import Content
     from assay.online.watching.settings import WatchSettings
@@ -35,11 +36,15 @@ _STEPS = 60
 
 
 class Judged(NamedTuple):
-    """What a judge said of a window: values, on how many answers it `failed`, and whether money lacked."""
+    """What was said of the answers of a window: values, on how many the judge `failed`, and whether money lacked.
+
+    `evaluations` are the values of single answers.
+    """
 
     values: Sequence[WatchValue] = ()
     failed: int = 0
     unjudged: bool = False
+    evaluations: Sequence[Evaluation] = ()
 
 
 def tell_time(micros: int) -> str:

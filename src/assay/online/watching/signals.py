@@ -1,26 +1,23 @@
 """Measures of requests as they were served that event logs do not have: errors, answers, and what they rest on.
 
-Each is a ratio of two sums over requests, with an interval by user; those by words are means over a random part of the
-answers of a window, as many as take little time.
+Each is a ratio of two sums over requests, with an interval by user.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.data.samples import Samples
 from assay.measures.defaults import ANSWERS, SERVED
 from assay.results.watch import WatchValue
 from assay.stats.arms import arm_of
 from assay.stats.clustered import ratio_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from assay.data.served import Served
     from assay.stats.intervals import Bounds, Interval
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
 _SHARE: Bounds = (0.0, 1.0)
 _AMOUNT: Bounds = (0.0, math.inf)
 _MILLION = 1e6
-_BY_WORDS = 300  # answers of a window that are compared with their contexts, some milliseconds each
 
 
 @dataclass(frozen=True)
@@ -99,9 +95,9 @@ def measure_signals(served: Sequence[Served], level: float) -> list[WatchValue]:
     for signal in SIGNALS.values():
         parts = [signal.part(one) for one in served]
         if any(part is not None for part in parts):
-            interval = _ratio(users, parts, signal.bounds, level)
+            interval = ratio_by_user(users, parts, signal.bounds, level)
             found.append(WatchValue(signal.label, interval, sum(part is None for part in parts)))
-    return [*found, *_measure_words(served, users, level)]
+    return found
 
 
 def group_users(served: Sequence[Served]) -> list[str]:
@@ -109,26 +105,9 @@ def group_users(served: Sequence[Served]) -> list[str]:
     return [one.user or one.session or one.id for one in served]
 
 
-def _ratio(users: Sequence[str], parts: Sequence[Part | None], bounds: Bounds, level: float) -> Interval:
+def ratio_by_user(users: Sequence[str], parts: Sequence[Part | None], bounds: Bounds, level: float) -> Interval:
+    """The sum of the first numbers over that of the second ones, of the requests that have them."""
     known = [(user, part) for user, part in zip(users, parts, strict=True) if part is not None]
     codes = np.unique([user for user, _ in known], return_inverse=True)[1]
     sums = [np.bincount(codes, weights=[part[i] for _, part in known]) for i in (0, 1)]
     return ratio_interval(arm_of(*sums), bounds=bounds, confidence_level=level)
-
-
-def _measure_words(served: Sequence[Served], users: Sequence[str], level: float) -> Iterator[WatchValue]:
-    """How far answers follow from their contexts by their words, for a random part of them that their ids choose."""
-    from assay.analysis.answers import answers
-
-    ready = [(one, user) for one, user in zip(served, users, strict=True) if one.answer and one.sample.contexts]
-    chosen = sorted(ready, key=lambda pair: blake2b(pair[0].id.encode(), digest_size=8).digest())[:_BY_WORDS]
-    if not chosen:
-        return
-    rows = tuple(one.sample for one, _ in chosen)
-    found = answers(Samples(rows, {"answer": "answer", "contexts": "contexts"}), SERVED, method="words")
-    for label in SERVED:
-        values = found.column(label)
-        parts = [None if math.isnan(value) else (value, 1.0) for value in values.tolist()]
-        if any(part is not None for part in parts):
-            interval = _ratio([user for _, user in chosen], parts, _SHARE, level)
-            yield WatchValue(label, interval, len(served) - sum(part is not None for part in parts))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO, Self
 
 _VERSION = 1
-_JOURNAL, _LOCK, _ROWS, _BAD = "journal", "lock", "rows", "bad"
+_JOURNAL, _LOCK, _ROWS, _BAD, _EVALUATIONS = "journal", "lock", "rows", "bad", "evaluations"
 _LONG = 4000  # entries after which the journal is written anew
 
 
@@ -66,7 +66,7 @@ class WatchState:
     def open(cls, folder: Path, settings: Mapping[str, Any], kind: str) -> Self:
         """Open a state, or begin one; nobody else may use it until it is closed."""
         try:
-            for name in (_ROWS, _BAD):
+            for name in (_ROWS, _BAD, _EVALUATIONS):
                 (folder / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(say("cannot be written: {reason}", reason=cause(error)), path=str(folder)) from None
@@ -88,6 +88,11 @@ class WatchState:
     def bad(self) -> Path:
         """The folder of requests that went wrong."""
         return self.folder / _BAD
+
+    @property
+    def evaluations(self) -> Path:
+        """The folder of evaluations that wait to be sent."""
+        return self.folder / _EVALUATIONS
 
     def place(self, name: str) -> Path:
         """Where a file of rows is."""

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from assay.data.requests import look_through
 from assay.formats.growing import is_file_of
 from assay.messages import say
-from assay.online.watching.bad import expire_bad, keep_bad, name_bad, write_bad
+from assay.online.watching.bad import expire_windows, keep_bad, name_bad, write_bad
+from assay.online.watching.by_words import judge_by_words
 from assay.online.watching.drifting import find_drift
+from assay.online.watching.evaluations import keep_evaluations, name_evaluations
 from assay.online.watching.feeds import is_read, last_write, list_files
 from assay.online.watching.measuring import Judged, describe_measures, measure_window, tell_time
 from assay.online.watching.signals import group_users
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from assay.data.served import Served
     from assay.online.watching.feeds import EventFeed, Piece, TraceFeed
     from assay.online.watching.judging import WatchJudge
+    from assay.online.watching.outbox import Outbox
     from assay.online.watching.settings import WatchSettings
     from assay.online.watching.state import WatchState
 
@@ -50,6 +53,7 @@ class Watcher:
     judge: WatchJudge | None = None
     bad: str | os.PathLike[str] | None = None
     keep: float | None = None
+    outbox: Outbox | None = None
 
     def close(self) -> None:
         """Let others use the state."""
@@ -61,6 +65,7 @@ class Watcher:
             pass
         self._release()
         self._close_until(self.clock() - self._lateness)
+        self._send(now=True)
         return self.tell()
 
     def follow(self, pause: float = 5.0) -> Iterator[Watch]:
@@ -71,6 +76,7 @@ class Watcher:
             if not more and self._is_quiet(list_files(self.places)):
                 self._release()
                 self._close_until(self.clock() - self._lateness)
+            self._send()
             if len(self.state.closed) != told and not more:
                 told = len(self.state.closed)
                 yield self.tell()
@@ -91,6 +97,11 @@ class Watcher:
                 return True
         return False
 
+    def _send(self, *, now: bool = False) -> None:
+        """Send the evaluations of closed windows, where that was asked for."""
+        if self.outbox is not None:
+            self.outbox.send(self.state.evaluations, self.state.through, now=now)
+
     def _release(self) -> None:
         """Count what waited for more that does not come."""
         if (piece := self.feed.release(self.clock())) is not None:
@@ -100,7 +111,8 @@ class Watcher:
         """What was found so far; the requests that went wrong are written where that was asked for."""
         state, settings = self.state, self.settings
         if self.keep is not None:
-            expire_bad(state.bad, int((self.clock() / _MICRO - self.keep) // settings.width))
+            for folder in (state.bad, state.evaluations):
+                expire_windows(folder, int((self.clock() / _MICRO - self.keep) // settings.width))
         if self.bad is not None:
             write_bad(state.bad, self.bad)
         left = {name: n for name, n in state.counts.items() if n and name != "rows"}
@@ -118,12 +130,13 @@ class Watcher:
             state.counts["rows"],
             left,
             self._warnings(),
+            None if self.outbox is None else self.outbox.tell(state.evaluations, state.through),
         )
 
     def _warnings(self) -> tuple[str, ...]:
         unwatched = self.settings.unwatched
         found = [say("watch.unwatched", names=list(unwatched), protocol=self.settings.protocol)] if unwatched else []
-        if self.state.kind == "events" and (self.judge is not None or self.bad is not None):
+        if self.state.kind == "events" and any(one is not None for one in (self.judge, self.bad, self.outbox)):
             found.append(say("watch.no_traces"))
         return tuple(found)
 
@@ -211,16 +224,18 @@ class Watcher:
         empty = 0 if state.through is None else window - state.through - 1
         state.holdings |= look_through(content.events)
         drift, baseline = find_drift(content.events, self.settings, state.baseline)
-        judged = self._judge(content.served)
+        words, judged = self._judge_by_words(content.served), self._judge(content.served)
         made = measure_window(
             content,
             self.settings,
             window,
             holdings=state.holdings,
-            more=[*drift, *judged.values],
+            more=[*words.values, *drift, *judged.values],
             empty_before=empty,
         )
         keep_bad(content.served, name_bad(state.bad, window))
+        said = [] if self.outbox is None else [*words.evaluations, *judged.evaluations]
+        keep_evaluations(said, name_evaluations(state.evaluations, window), self.clock() * 1000)
         state.close_window(window, replace(made, unjudged=judged.unjudged, judge_failed=judged.failed), baseline)
 
     def _rows_of(self, window: int) -> list[Path]:
@@ -229,6 +244,9 @@ class Watcher:
     def _after(self, window: int) -> range:
         """The windows in which something may happen to a request of one: the next, and those within the lateness."""
         return range(window + 1, window + 1 + max(1, math.ceil(self.settings.lateness / self.settings.width)))
+
+    def _judge_by_words(self, served: Sequence[Served]) -> Judged:
+        return judge_by_words(served, group_users(served), self.settings.rule.confidence_level)
 
     def _judge(self, served: Sequence[Served]) -> Judged:
         """Have a sample judged, where there is a judge, on today's money."""

@@ -13,7 +13,7 @@ from assay.report.tables import Cell, Table
 from assay.report.views.diagnosis import goal
 
 if TYPE_CHECKING:
-    from assay.results.watch import Alert, Watch, WatchMeasure, WatchWindow
+    from assay.results.watch import Alert, SentEvaluations, Watch, WatchMeasure, WatchWindow
     from assay.stats.intervals import Interval
 
 _RECENT = 12  # windows in the table of a terminal
@@ -140,10 +140,20 @@ def _notes(found: Watch) -> list[Said | str]:
     notes += [say("watch.unjudged", n=unjudged)] if unjudged else []
     failed = sum(one.judge_failed for one in found.windows)
     notes += [say("watch.judge_failed", n=failed)] if failed else []
+    notes += _sent(found.evaluations)
     if found.open:
         notes.append(say("watch.open", n=len(found.open), rows=sum(one.rows for one in found.open),
                          start=_clock(found.open[0].start)))  # fmt: skip
     return [*notes, *found.warnings]
+
+
+def _sent(found: SentEvaluations | None) -> list[Said | str]:
+    """What became of the values of single answers."""
+    if found is None:
+        return []
+    notes: list[Said | str] = [say("watch.sent", n=found.sent, place=found.place)]
+    notes += [say("watch.refused", n=found.refused, place=found.place)] if found.refused else []
+    return notes + ([say("watch.waiting", n=found.waiting, why=found.problem)] if found.problem else [])
 
 
 def _chart(found: Watch, one: WatchMeasure, place: str) -> Chart:
