@@ -20,6 +20,9 @@ class _LazyModule(ModuleType):
         setattr(self, name, found)  # the next time, this is not called
         return found
 
+    def __reduce__(self) -> tuple[type[_LazyModule], tuple[str]]:
+        return type(self), (self.__name__,)  # functions that use it are sent to the workers of an engine
+
 
 if TYPE_CHECKING:
     import polars as pl

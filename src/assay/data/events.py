@@ -7,7 +7,7 @@ A request (a search, a question to a RAG application) is a row whose action is `
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - a codec reads the types of records
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.data.ratings import settle_scales
@@ -16,7 +16,7 @@ from assay.lazy import pl
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from assay.data.source import Source
 
@@ -118,6 +118,14 @@ class Events:
     def remarks(self) -> tuple[str, ...]:
         """All that a reader of a number from this log should know: what was set aside, and what was odd."""
         return (*(one.reason for one in self.quarantine), *self.notes)
+
+    def over_users(self, query: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
+        """Rows that a query makes of whole users and whole requests; those of parts of a log are below each other."""
+        return self.collect(query(self.frame))
+
+    def change(self, change: Callable[[pl.LazyFrame], pl.LazyFrame]) -> Events:
+        """The log with other rows, each of them made of one row."""
+        return replace(self, frame=change(self.frame))
 
     def collect(self, query: pl.LazyFrame) -> pl.DataFrame:
         """Run a query over the log; a file with damage that only reading it shows is refused by name."""

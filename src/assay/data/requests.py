@@ -11,8 +11,9 @@ from collections.abc import Mapping  # noqa: TC003 - a codec reads the types of 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from assay.data.events import QUERY
+from assay.data.events import QUERY, schema
 from assay.data.ratings import Scale, has_scale
+from assay.data.sums import exact_sum
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -70,21 +71,26 @@ class Holdings:
 
 def look_through(events: Events) -> Holdings:
     """Find out what a log holds, in one pass over it; what events of unknown requests hold does not count."""
-    frame = events.frame.with_columns(pl.col("orphan").fill_null(value=False))
-    known = ~pl.col("orphan")
-    found = events.collect(
-        frame.group_by("action").agg(
-            pl.len().alias("rows"),
-            *((pl.col(name).is_not_null() & known).sum().alias(name) for name in _COLUMNS),
-            *((has_scale(name) & known).sum().alias(name) for name in _SCALES),
-            pl.col("orphan").sum(),
-        )
-    )
+    found = events.over_users(_count_values).group_by("action").agg(pl.all().sum())
     return Holdings(
         {str(row["action"]): int(row["rows"]) for row in found.iter_rows(named=True)},
         {str(row["action"]): frozenset(name for name in _COLUMNS if row[name]) for row in found.iter_rows(named=True)},
         frozenset(name for name in _SCALES if found[name].sum()),
         int(found["orphan"].sum()),
+    )
+
+
+def _count_values(frame: pl.LazyFrame) -> pl.LazyFrame:
+    known = ~pl.col("orphan")
+    return (
+        frame.with_columns(pl.col("orphan").fill_null(value=False))
+        .group_by("action")
+        .agg(
+            pl.len().alias("rows"),
+            *((pl.col(name).is_not_null() & known).sum().alias(name) for name in _COLUMNS),
+            *((has_scale(name) & known).sum().alias(name) for name in _SCALES),
+            pl.col("orphan").sum(),
+        )
     )
 
 
@@ -125,8 +131,9 @@ class RequestRow:
 
     def total(self, column: str) -> pl.Expr:
         """The sum of a column over all rows of the request; null where none has a value."""
-        known = pl.col(column).drop_nulls()
-        return self._ask(_ANY, f"{column} total", pl.when(known.len() > 0).then(known.sum()))
+        known = pl.col(column)
+        total = exact_sum(known) if schema()[column].is_float() else known.sum()
+        return self._ask(_ANY, f"{column} total", pl.when(known.count() > 0).then(total))
 
     def list_size(self, k: int | None) -> pl.Expr:
         """How many different results were shown, in the first k places, as `_list_documents` finds them."""
@@ -174,7 +181,7 @@ class RequestRow:
     @property
     def dwell(self) -> pl.Expr:
         """Seconds spent on the results that were clicked."""
-        return self._ask(CLICK, "dwell", pl.col("dwell_ms").sum() / 1000).fill_null(0)
+        return self._ask(CLICK, "dwell", exact_sum(pl.col("dwell_ms")) / 1000).fill_null(0)
 
     def long_clicks(self, seconds: float) -> pl.Expr:
         """How many clicks lasted at least so long."""

@@ -6,9 +6,12 @@ and the sums about those values. Products of what is far from 0 would lose the d
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from assay.data.sums import exact_sum
 from assay.errors import InputError, excerpt
 from assay.formats import columns
 from assay.lazy import pl
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 Parts = tuple[str, str, str, str]  # columns of value, denominator, and both before the test; "" where there is none
 VARIANT, DAY = "variant ", "day "  # with a blank: no column of a file is called so
 BEFORE = "_before"  # the end of a column that says what the same users did before the test
-LARGEST = 1e30  # its square is in sums of squares, whose products are in variances of ratios
+LEAST, LARGEST = 1e-100, 1e30  # its square is in sums of squares, whose products are in variances of ratios
 
 
 def arms_of_users(frame: pl.LazyFrame, measures: list[str], label: str, *, cuped: bool) -> Daily:
@@ -57,13 +60,16 @@ def reduce_users(frame: pl.LazyFrame, parts: Mapping[str, Parts], label: str = "
     pairs = {(a, b) for names in parts.values() for a in names for b in names if a and b and a <= b}
     numbers = frame.select(DAY, VARIANT, *(_number(name) for name in used))
     near = _look_at(numbers, used, label)
-    away = {name: pl.col(name) - near[name] for name in used}
+    away = {name: (pl.col(name) - one.mean) / one.spread for name, one in near.items()}
     table = numbers.group_by(DAY, VARIANT).agg(
         pl.len().alias("n "),
-        *(_mean(name).alias(f"mean {name}") for name in used),
+        *(_mean(name, near[name].size).alias(f"mean {name}") for name in used),
         *((pl.col(name).min() == pl.col(name).max()).alias(f"constant {name}") for name in used),
-        *(away[name].mean().alias(f"away {name}") for name in used),
-        *((away[a] * away[b]).sum().alias(f"sum {a} {b}") for a, b in sorted(pairs)),
+        *((exact_sum(away[name]) / pl.len() * near[name].spread).alias(f"away {name}") for name in used),
+        *(
+            (exact_sum(away[a] * away[b]) * (near[a].spread * near[b].spread)).alias(f"sum {a} {b}")
+            for a, b in sorted(pairs)
+        ),
     )
     found: Daily = {}
     for row in table.collect(engine="streaming").sort(DAY, VARIANT).iter_rows(named=True):
@@ -88,9 +94,10 @@ def _number(name: str) -> pl.Expr:
     return pl.col(name).cast(pl.Float64, strict=False)
 
 
-def _mean(name: str) -> pl.Expr:
+def _mean(name: str, size: float = 1.0) -> pl.Expr:
     """The mean, within its values: that of one value many times may miss it by a last digit."""
-    return pl.col(name).mean().clip(pl.col(name).min(), pl.col(name).max())
+    mean = exact_sum(pl.col(name) / size) / pl.col(name).count() * size
+    return mean.clip(pl.col(name).min(), pl.col(name).max())
 
 
 def _could_be_measure(name: str, user: str | None) -> bool:
@@ -125,11 +132,22 @@ def ratio_of(measure: str) -> tuple[str, str] | None:
     return (above, below) if above and below and "/" not in below else None
 
 
-def _look_at(numbers: pl.LazyFrame, names: Sequence[str], label: str) -> dict[str, float]:
-    """The mean of each column; what is no number, or too large to be added up, is refused."""
+@dataclass(frozen=True)
+class _Centre:
+    """The mean of a column, and the powers of 2 above its values, and above how far these are from the mean."""
+
+    mean: float
+    size: float
+    spread: float
+
+
+def _look_at(numbers: pl.LazyFrame, names: Sequence[str], label: str) -> dict[str, _Centre]:
+    """The centre of each column; what is no number, or too large to be added up, is refused."""
     found = numbers.select(
         *((~(pl.col(name).abs() <= LARGEST).fill_null(value=False)).sum().alias(f"bad {name}") for name in names),
         *(_mean(name) for name in names),
+        *(pl.col(name).min().alias(f"least {name}") for name in names),
+        *(pl.col(name).max().alias(f"most {name}") for name in names),
     ).collect(engine="streaming")
     for name in names:
         bad = int(found[f"bad {name}"].item())
@@ -139,7 +157,16 @@ def _look_at(numbers: pl.LazyFrame, names: Sequence[str], label: str) -> dict[st
                 path=label or None,
                 hint=say("every assigned user counts: write 0 for one who did nothing"),
             )
-    return {name: found[name].item() or 0.0 for name in names}
+    return {name: _centre(*(found[f"{of}{name}"].item() or 0.0 for of in ("", "least ", "most "))) for name in names}
+
+
+def _centre(mean: float, least: float, most: float) -> _Centre:
+    return _Centre(mean, _power_above(max(abs(least), abs(most))), _power_above(max(most - mean, mean - least)))
+
+
+def _power_above(value: float) -> float:
+    """The power of 2 above a value; 1 for 0, and for what is next to it."""
+    return 2.0 ** math.frexp(value)[1] if value > LEAST else 1.0
 
 
 def _arm_of_row(row: dict[str, Any], names: Parts) -> Arm:

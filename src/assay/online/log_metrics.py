@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.data.events import QUERY
 from assay.data.requests import look_through
+from assay.data.sums import join_parts, sum_parts
 from assay.errors import UsageError
 from assay.formats.events.reading import open_log
 from assay.lazy import pl
@@ -113,21 +114,33 @@ def _describe(measure: Measure, holdings: Holdings) -> LogMeasure:
 
 def _sum_users(plan: Reduction, events: Events) -> dict[Group, Mapping[str, float]]:
     """Sums over users and their products, by group; the last of a group says that its requests have no user."""
-    sums: dict[str, pl.Expr] = {"users": pl.len(), "queries": pl.col("queries").sum()}
+    keys = [*plan.by, "lost"]
+    whole = {"users": pl.len(), "queries": pl.col("queries").sum()}
+    whole |= {f"o{i}": pl.col(f"o{i}").sum() for i in range(len(plan.measures))}
+    products: dict[str, pl.Expr] = {}
     for i in range(len(plan.measures)):
         n, d = pl.col(f"n{i}"), pl.col(f"d{i}")
-        sums |= {f"n{i}": n.sum(), f"d{i}": d.sum(), f"o{i}": pl.col(f"o{i}").sum(),
-                 f"nn{i}": (n * n).sum(), f"nd{i}": (n * d).sum(), f"dd{i}": (d * d).sum()}  # fmt: skip
-    lost = pl.col(plan.cluster).is_null().alias("lost")
-    found = events.collect(plan.users(events.frame).group_by([*plan.by, lost]).agg(**sums))
-    ordered = found.sort([*plan.by, "lost"], nulls_last=True)
-    return {tuple(row[name] for name in (*plan.by, "lost")): row for row in ordered.iter_rows(named=True)}
+        products |= {f"n{i}": n, f"d{i}": d, f"nn{i}": n * n, f"nd{i}": n * d, f"dd{i}": d * d}
+    sums = {column: part for name, one in products.items() for column, part in sum_parts(one, name).items()}
+
+    def add_up(frame: pl.LazyFrame) -> pl.LazyFrame:
+        users = plan.users(frame).with_columns(lost=pl.col(plan.cluster).is_null())
+        return users.group_by(keys).agg(**whole, **sums)
+
+    found = events.over_users(add_up).group_by(keys).agg(
+        *(pl.col(name).sum() for name in whole), **{name: join_parts(name) for name in products}
+    )  # fmt: skip
+    ordered = found.sort(keys, nulls_last=True)
+    return {tuple(row[name] for name in keys): row for row in ordered.iter_rows(named=True)}
 
 
 def _count_users(plan: Reduction, events: Events) -> int:
-    frame = events.frame
-    known = frame.filter(pl.col("action") == QUERY) if plan.holdings.has(f"{QUERY}.{plan.cluster}") else frame
-    return int(events.collect(known.select(pl.col(plan.cluster).drop_nulls().n_unique())).item())
+    def count(frame: pl.LazyFrame) -> pl.LazyFrame:
+        told = plan.holdings.has(f"{QUERY}.{plan.cluster}")
+        requests = frame.filter(pl.col("action") == QUERY) if told else plan.requests(frame)
+        return requests.select(pl.col(plan.cluster).drop_nulls().n_unique())
+
+    return int(events.over_users(count).to_series().sum())
 
 
 def _find_percentiles(plan: Reduction, events: Events, level: float) -> dict[tuple[Group, int], Interval]:
@@ -137,9 +150,12 @@ def _find_percentiles(plan: Reduction, events: Events, level: float) -> dict[tup
         return {}
     only = Reduction(plan.holdings, tuple(plan.measures[place] for place, _ in wanted), plan.by, plan.timezone)
     columns = {f"v{i}": one.value for i, (_, one) in enumerate(wanted) if one.value is not None}
-    codes = pl.col(plan.cluster).rank("dense").alias("cluster ")
-    known = only.requests(events.frame).filter(pl.col(plan.cluster).is_not_null())
-    rows = events.collect(known.select(*plan.by, codes, **columns))
+    name = pl.col(plan.cluster).alias("cluster ")
+
+    def list_values(frame: pl.LazyFrame) -> pl.LazyFrame:
+        return only.requests(frame).filter(pl.col(plan.cluster).is_not_null()).select(*plan.by, name, **columns)
+
+    rows = events.over_users(list_values).with_columns(pl.col("cluster ").rank("dense"))
     found = {}
     parts = rows.partition_by(plan.by, as_dict=True) if plan.by else {(): rows}
     for group, part in parts.items():

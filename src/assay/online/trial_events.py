@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from assay.data.events import QUERY
 from assay.data.requests import look_through
+from assay.data.sums import exact_sum
 from assay.errors import UnknownName, UsageError
 from assay.formats.trials import check_spellings
 from assay.lazy import pl
@@ -16,7 +17,8 @@ from assay.messages import say
 from assay.online.user_table import user_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
     from assay.data.events import Events
     from assay.formats.trial_users import Parts
@@ -70,7 +72,7 @@ def users_of_log(
         users = user_table(events, wanted, by=(), timezone=timezone).with_columns(variant=pl.lit("all"))
         parts = {text: _parts(measure, cuped=False) for text, measure in named.items()}
         return LogUsers(users.rename({"first_day": "day"}), parts, {}, lower, events.remarks)
-    log = replace(events, frame=_choose(events, experiment))
+    log = _choose(events, experiment)
     rows, people = user_table(log, wanted, by=("variant",), timezone=timezone), _people(log)
     check_spellings(rows["variant"].drop_nulls().unique().sort().to_list(), label)
     users = _add_up(rows.filter(pl.col("variant").is_not_null()), people)
@@ -91,32 +93,37 @@ def users_of_log(
     )
 
 
-def _choose(events: Events, experiment: str | None) -> pl.LazyFrame:
-    """The rows, with the variants of one experiment."""
-    assigned = events.frame.filter(pl.col("variant").is_not_null())
-    names = events.collect(assigned.select(pl.col("experiment").unique().sort()))
-    known = names["experiment"].drop_nulls().to_list()
+def _choose(events: Events, experiment: str | None) -> Events:
+    """The log, with the variants of one experiment."""
+    assigned = pl.col("variant").is_not_null()
+    names = events.over_users(lambda frame: frame.filter(assigned).select(pl.col("experiment").unique()))
+    known = names["experiment"].drop_nulls().unique().sort().to_list()
     if experiment is None:
         if len(known) > 1:
             raise UsageError(
                 say("the log has several experiments: choose one with --experiment ({names})", names=known)
             )
-        return events.frame
+        return events
     if experiment not in known:
         raise UnknownName(say("experiment"), experiment, known)
-    return events.frame.with_columns(pl.when(pl.col("experiment") == experiment).then("variant").alias("variant"))
+    chosen = pl.when(pl.col("experiment") == experiment).then("variant").alias("variant")
+    return events.change(lambda frame: frame.with_columns(chosen))
 
 
-def _requests_of_test(log: Events) -> pl.LazyFrame:
+def _requests_of_test(frame: pl.LazyFrame) -> pl.LazyFrame:
     """The requests of the test."""
-    return log.frame.filter(pl.col("variant").is_not_null(), pl.col("action") == QUERY)
+    return frame.filter(pl.col("variant").is_not_null(), pl.col("action") == QUERY)
 
 
 def _people(log: Events) -> pl.DataFrame:
     """The users of the test: the variant that each met first, and how many each met."""
-    named = _requests_of_test(log).filter(pl.col("user").is_not_null()).group_by("user")
-    first = pl.col("variant").sort_by("time").first()
-    found = log.collect(named.agg(first, variants=pl.col("variant").n_unique()))
+    first = pl.col("variant").sort_by("time", "query_id").first()
+
+    def find(frame: pl.LazyFrame) -> pl.LazyFrame:
+        named = _requests_of_test(frame).filter(pl.col("user").is_not_null()).group_by("user")
+        return named.agg(first, variants=pl.col("variant").n_unique())
+
+    found = log.over_users(find)
     if not len(found):
         raise UsageError(say("no request of the log has a variant and a user: nothing was tested"))
     return found
@@ -125,20 +132,34 @@ def _people(log: Events) -> pl.DataFrame:
 def _add_up(rows: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
     """One row per user, with all requests of the test under the first variant."""
     sums = [name for name in rows.columns if name not in {"user", "variant", "first_day"}]
-    whole = rows.group_by("user").agg(pl.col("first_day").min(), *(pl.col(name).sum() for name in sums))
+    whole = rows.group_by("user").agg(
+        pl.col("first_day").min(), *(_sum(pl.col(name), rows.schema[name]) for name in sums)
+    )
     return whole.join(people.select("user", "variant"), on="user").sort("user")
+
+
+def _sum(values: pl.Expr, kind: pl.DataType) -> pl.Expr:
+    return exact_sum(values) if kind.is_float() else values.sum()
 
 
 def _full_days(log: Events) -> int | None:
     """Whole days from the first request of the test to the last; an hour less is let pass."""
-    first, last = log.collect(_requests_of_test(log).select(pl.col("time").min(), last=pl.col("time").max())).row(0)
-    return None if first is None else (last - first + timedelta(hours=1)) // timedelta(days=1)
+    first, last = _span(log)
+    return None if first is None or last is None else (last - first + timedelta(hours=1)) // timedelta(days=1)
+
+
+def _span(log: Events) -> tuple[datetime | None, datetime | None]:
+    """The times of the first request of the test and of the last."""
+    time = pl.col("time")
+    ends = log.over_users(lambda frame: _requests_of_test(frame).select(first=time.min(), last=time.max()))
+    first, last = ends.select(pl.col("first").min(), pl.col("last").max()).row(0)
+    return first, last
 
 
 def _notes(log: Events, rows: pl.DataFrame, users: pl.DataFrame, named: Mapping[str, Measure]) -> list[str]:
     """What is no part of the test, or of a measure."""
     outside = int(rows.filter(pl.col("variant").is_null())[QUERIES].sum())
-    nobody = log.collect(_requests_of_test(log).filter(pl.col("user").is_null()).select(pl.len())).item()
+    nobody = _count(log, lambda frame: _requests_of_test(frame).filter(pl.col("user").is_null()))
     found: list[str] = [say("ab.log_outside", n=outside)] if outside else []
     found += [say("ab.log_nobody", n=nobody)] if nobody else []
     for text, measure in named.items():
@@ -149,16 +170,19 @@ def _notes(log: Events, rows: pl.DataFrame, users: pl.DataFrame, named: Mapping[
     return found
 
 
+def _count(log: Events, rows: Callable[[pl.LazyFrame], pl.LazyFrame]) -> int:
+    return int(log.over_users(lambda frame: rows(frame).select(pl.len())).to_series().sum())
+
+
 def _before(events: Events, measures: Sequence[Measure], timezone: str) -> pl.DataFrame | None:
     """What users did before the first request of the test; None where the log begins with it."""
-    start = events.collect(_requests_of_test(events).select(pl.col("time").min())).item()
+    start, _ = _span(events)
     if start is None:
         return None
-    earlier = events.frame.filter(pl.col("time") < start)
-    if not events.collect(earlier.select(pl.len())).item():
+    log = events.change(lambda frame: frame.filter(pl.col("time") < start))
+    if not _count(log, lambda frame: frame):
         return None
     holdings = look_through(events)
-    log = replace(events, frame=earlier)
     found = user_table(log, list(measures), by=(), timezone=timezone, holdings=holdings)
     sums = [f"{measure.label}.{part}" for measure in measures for part in ("numerator", "denominator")]
     return found.select("user", *(pl.col(name).alias(f"{name}.before") for name in dict.fromkeys(sums)))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from assay.data.requests import Holdings, RequestRow, look_through, reduce_requests
+from assay.data.sums import exact_sum
 from assay.errors import UnknownName, UsageError
 from assay.formats.events.reading import open_log
 from assay.lazy import pl
@@ -72,17 +73,18 @@ class Reduction:
 
     def users(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """One row per user and group: requests, first day, and three sums for each measure."""
-        sums: dict[str, pl.Expr] = {}
+        requests = self.requests(frame)
+        added = {f"{letter}{place}": expr for place, one in enumerate(self.counts)
+                 for letter, expr in (("n", one.numerator), ("d", one.denominator))}  # fmt: skip
+        fractions = [name for name, kind in requests.select(**added).collect_schema().items() if kind.is_float()]
+        sums = {
+            name: exact_sum(expr) if name in fractions else expr.cast(pl.Int64).sum().cast(pl.Float64)
+            for name, expr in added.items()
+        }
         for place, one in enumerate(self.counts):
-            sums[f"n{place}"] = one.numerator.cast(pl.Float64).sum()
-            sums[f"d{place}"] = one.denominator.cast(pl.Float64).sum()
             sums[f"o{place}"] = (pl.lit(0) if one.left_out is None else one.left_out).cast(pl.Int64).sum()
         keys = dict.fromkeys((self.cluster, *self.by))
-        return (
-            self.requests(frame)
-            .group_by(list(keys))
-            .agg(pl.len().alias("queries"), first_day=pl.col(DAY).min(), **sums)
-        )
+        return requests.group_by(list(keys)).agg(pl.len().alias("queries"), first_day=pl.col(DAY).min(), **sums)
 
 
 def plan_reduction(
@@ -142,8 +144,7 @@ def user_table(
         for place, measure in enumerate(plan.measures)
         for letter, column in (("n", "numerator"), ("d", "denominator"), ("o", "left_out"))
     }
-    found = plan.users(events.frame).filter(pl.col("user").is_not_null()).rename(names)
-    return events.collect(found)
+    return events.over_users(lambda frame: plan.users(frame).filter(pl.col("user").is_not_null()).rename(names))
 
 
 def find_lacking(measure: Measure, holdings: Holdings) -> list[str]:
