@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from assay.analysis.validate import validate
     from assay.curation.describe_sets import describe_set
     from assay.curation.exchange import convert_set
+    from assay.curation.grow_sets import add_query
     from assay.curation.labelling import label_agreement
     from assay.curation.labels import LabelStore
     from assay.curation.merge_sets import merge_sets
@@ -139,6 +140,7 @@ _HOMES = {
     "write_lists": "assay.online.interleaved_lists",
     "sample_log": "assay.online.log_sample",
     "EvaluationSet": "assay.curation.sets",
+    "add_query": "assay.curation.grow_sets",
     "Provenance": "assay.curation.sets",
     "describe_set": "assay.curation.describe_sets",
     "convert_set": "assay.curation.exchange",
@@ -238,6 +240,7 @@ __all__ = [
     "Validation",
     "ab_history",
     "ab_test",
+    "add_query",
     "answer_systems",
     "answer_tables",
     "answers",

@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from server.layout import faults_of_layout
 from workbench_desk import key_of, make_folder, run_workbench
 
 POOL, ALPHA, BETA = key_of("pool.jsonl"), key_of("alpha.jsonl"), key_of("beta.jsonl")
@@ -123,15 +124,6 @@ def test_rating_and_blind_pairs_need_no_mouse(browser, work):
         for key in ("ArrowLeft", "2", "b"):
             press(page, key)
         assert "alpha" in page.locator(".decision").inner_text()
-
-
-def faults_of_layout(page):
-    """What sticks out of the window, and what axe finds to be serious."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth + 1")
-    found = Axe().run(page).response["violations"]
-    return (["wider than the window"] if wide else []) + [f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in found if one["impact"] in {"serious", "critical"}]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,16 @@ from assay.analysis.check_files import identify
 from assay.analysis.evidence import LoadedResult, load
 from assay.errors import AssayError, InputError, UnknownName
 from assay.formats.detect import is_score_folder
+from assay.formats.files import RESULT
+from assay.formats.set_folders import MANIFEST
+from assay.formats.watch_folders import is_watch_folder
 from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
 OWN = "workbench"  # the folder of the workbench in a folder of work
+SET = "set"  # the kind of a manifest, beside which the files of an evaluation set are
 _SUFFIXES = {".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".qrels", ".run", ".trec", ".txt", ".gz"}
 _MOST_FILES, _DEEPEST = 20_000, 6
 _KEPT = 32  # files that are kept in memory once they were read
@@ -72,8 +76,7 @@ class Workspace:
         with self._lock:
             found = {}
             for path, name in _walk(self.folder):
-                info = path.stat()
-                stamp = (info.st_mtime_ns, info.st_size)
+                stamp = _stamp_of(path)
                 known = self._known.get(name)
                 found[name] = known if known is not None and known.stamp == stamp else _look_at(path, name, stamp)
             self._known = found
@@ -83,7 +86,7 @@ class Workspace:
         """The file with a key, which must be one of these kinds."""
         with self._lock:
             known = {one.key: one for one in self._known.values()}
-            if key not in known:
+            if key not in known or _stamp_of(known[key].path) != known[key].stamp:
                 known = {one.key: one for one in self.files()}
             found = known.get(key)
         if found is None or (kinds and found.kind not in kinds):
@@ -116,6 +119,15 @@ class Workspace:
         return self.read(self.find(key, "result"), load)
 
 
+def _stamp_of(path: Path) -> tuple[int, int]:
+    """What shows that a file changed; of one that is gone, nothing that a file could have."""
+    try:
+        info = path.stat()
+    except OSError:
+        return (0, -1)
+    return (info.st_mtime_ns, info.st_size)
+
+
 def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
     """Files that may be of use, by name; caches, hidden ones and what lies elsewhere are left out."""
     count = 0
@@ -126,6 +138,8 @@ def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
         inner = [one for one in inner if depth or one != OWN] if depth < _DEEPEST else []
         scored = [one for one in inner if is_score_folder(here / one)]
         folders[:] = [one for one in inner if one not in scored]
+        if is_watch_folder(here):  # which has what was found as a result; all else is the watch's own
+            folders[:], names = [], [RESULT]  # noqa: PLW2901 - what is walked next is told in place
         listed = [*scored, *(one for one in sorted(names) if Path(one).suffix.lower() in _SUFFIXES)]
         for name in listed:
             path = here / name
@@ -140,7 +154,7 @@ def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
 def _look_at(path: Path, name: str, stamp: tuple[int, int]) -> WorkFile:
     key = sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGITS]
     try:
-        kind: str = "" if stamp[1] > _LARGEST else identify(str(path))
+        kind: str = SET if path.name == MANIFEST else "" if stamp[1] > _LARGEST else identify(str(path))
     except AssayError as error:
         return WorkFile(key, name, "", path, stamp, error.message)
     return WorkFile(key, name, kind, path, stamp)

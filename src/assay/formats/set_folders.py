@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MANIFEST = "set.json"
+FOLLOWING = ".set.next.json"  # the manifest of a set to which something is being added
 SCHEMA = 1
 _DIGITS = 12  # of the hash that names a version
 _LONGEST_NAME = 255  # bytes, in all common file systems
@@ -143,7 +144,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
             path=os.fspath(folder),
             hint=say("assay set info FOLDER --accept makes one of the files in it"),
         )
-    found = _decode(read_json(Input.at(path).text, path=str(path)), str(path))
+    found = _following(Path(folder)) or _decode(read_json(Input.at(path).text, path=str(path)), str(path))
     for name in found.files:
         if not _is_file_name(name) or name == MANIFEST:
             raise InputError(
@@ -152,6 +153,17 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
                 hint=say("the files of a set are in its folder"),
             )
     return found
+
+
+def _following(folder: Path) -> Manifest | None:
+    """The manifest that is being written, if the files are those that it describes already."""
+    path = folder / FOLLOWING
+    try:
+        found = _decode(read_json(path.read_text(encoding="utf-8"), path=str(path)), str(path))
+    except (OSError, ValueError, InputError):  # nothing is being added, or another process has just finished
+        return None
+    safe = all(_is_file_name(name) and (folder / name).is_file() for name in found.files)
+    return found if safe and all(hash_of(folder / name) == one.sha256 for name, one in found.files.items()) else None
 
 
 def _is_file_name(name: str) -> bool:
@@ -184,12 +196,12 @@ def _decode(plain: Any, path: str) -> Manifest:
         ) from None
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
+def write_manifest(folder: Path, manifest: Manifest, name: str = MANIFEST) -> None:
     """Write the manifest of a set, completely or not at all."""
     from assay.formats.files import write_atomically
     from assay.results.codec import encode
 
-    write_atomically(folder / MANIFEST, write_json(encode(manifest)) + "\n")
+    write_atomically(folder / name, write_json(encode(manifest)) + "\n")
 
 
 def hash_of(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from assay.data.protocol import Target
@@ -150,9 +151,7 @@ class Watch(Record):
     @property
     def alerts(self) -> tuple[Alert, ...]:
         """All alerts, those that stand first, the latest first."""
-        found = [
-            alert for one in self.watched if one.target is not None for alert in self._alerts(one.label, one.target)
-        ]
+        found = [alert for one in self._rung.values() for alert in one]
         return tuple(sorted(sorted(found, key=lambda one: one.since, reverse=True), key=lambda one: not one.stands))
 
     @property
@@ -190,12 +189,17 @@ class Watch(Record):
         if value.is_past(measure.target):
             rang = any(
                 one.first <= window.start and (one.until is None or window.start < one.until)
-                for one in self._alerts(measure.label, measure.target)
+                for one in self._rung.get(measure.label, ())
             )
             return "alert" if rang else "past"
         return "met" if value.is_within(measure.target) else "unclear"
 
-    def _alerts(self, measure: str, target: Target) -> list[Alert]:
+    @cached_property
+    def _rung(self) -> dict[str, list[Alert]]:
+        """The alerts of each measure with a target, in order."""
+        return {one.label: self._find_alerts(one.label, one.target) for one in self.measures if one.target is not None}
+
+    def _find_alerts(self, measure: str, target: Target) -> list[Alert]:
         seen = self.history(measure)
         found = []
         for complete, over in find_alarms([value.is_past(target) for _, value in seen], self.rule.run):

@@ -19,6 +19,7 @@ from assay.errors import InputError, UsageError, cause
 from assay.formats.files import write_atomically
 from assay.formats.growing import Position
 from assay.formats.journal import add_entry, read_journal, write_journal
+from assay.formats.watch_folders import BAD, JOURNAL, ROWS
 from assay.messages import say
 from assay.online.watching.drifting import Baseline
 from assay.results.watch import WatchWindow
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO, Self
 
 _VERSION = 1
-_JOURNAL, _LOCK, _ROWS, _BAD, _EVALUATIONS = "journal", "lock", "rows", "bad", "evaluations"
+_LOCK, _EVALUATIONS = "lock", "evaluations"
 _LONG = 4000  # entries after which the journal is written anew
 
 
@@ -66,7 +67,7 @@ class WatchState:
     def open(cls, folder: Path, settings: Mapping[str, Any], kind: str) -> Self:
         """Open a state, or begin one; nobody else may use it until it is closed."""
         try:
-            for name in (_ROWS, _BAD, _EVALUATIONS):
+            for name in (ROWS, BAD, _EVALUATIONS):
                 (folder / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(say("cannot be written: {reason}", reason=cause(error)), path=str(folder)) from None
@@ -82,12 +83,12 @@ class WatchState:
     @property
     def journal(self) -> Path:
         """The file of entries."""
-        return self.folder / _JOURNAL
+        return self.folder / JOURNAL
 
     @property
     def bad(self) -> Path:
         """The folder of requests that went wrong."""
-        return self.folder / _BAD
+        return self.folder / BAD
 
     @property
     def evaluations(self) -> Path:
@@ -96,7 +97,7 @@ class WatchState:
 
     def place(self, name: str) -> Path:
         """Where a file of rows is."""
-        return self.folder / _ROWS / name
+        return self.folder / ROWS / name
 
     def name_rows(self, window: int, suffix: str) -> str:
         """A name for rows of a window that the next entry will hold."""
@@ -237,7 +238,7 @@ class WatchState:
                     path.unlink()
 
     def _files(self) -> Iterable[Path]:
-        return list((self.folder / _ROWS).iterdir())
+        return list((self.folder / ROWS).iterdir())
 
 
 def _shown(value: Any) -> str:

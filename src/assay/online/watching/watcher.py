@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from assay.data.requests import look_through
+from assay.formats.files import RESULT
 from assay.formats.growing import is_file_of
+from assay.formats.writing import write_result
 from assay.messages import say
 from assay.online.watching.bad import expire_windows, keep_bad, name_bad, write_bad
 from assay.online.watching.by_words import judge_by_words
@@ -18,6 +20,7 @@ from assay.online.watching.feeds import is_read, last_write, list_files
 from assay.online.watching.measuring import Judged, describe_measures, measure_window, tell_time
 from assay.online.watching.signals import group_users
 from assay.online.watching.state import Reading
+from assay.results.result import make_result
 from assay.results.watch import OpenWindow, Watch
 
 if TYPE_CHECKING:
@@ -108,7 +111,10 @@ class Watcher:
             self._keep(piece)
 
     def tell(self) -> Watch:
-        """What was found so far; the requests that went wrong are written where that was asked for."""
+        """What was found so far, which is a result file of the state, too, for others to read.
+
+        The requests that went wrong are written where that was asked for.
+        """
         state, settings = self.state, self.settings
         if self.keep is not None:
             for folder in (state.bad, state.evaluations):
@@ -117,7 +123,7 @@ class Watcher:
             write_bad(state.bad, self.bad)
         left = {name: n for name, n in state.counts.items() if n and name != "rows"}
         width = round(settings.width * _MICRO)
-        return Watch(
+        found = Watch(
             state.kind,  # type: ignore[arg-type]
             describe_measures(settings, state.closed),
             tuple(state.closed),
@@ -132,6 +138,8 @@ class Watcher:
             self._warnings(),
             None if self.outbox is None else self.outbox.tell(state.evaluations, state.through),
         )
+        write_result(make_result(found, warnings=found.warnings), state.folder / RESULT)
+        return found
 
     def _warnings(self) -> tuple[str, ...]:
         unwatched = self.settings.unwatched

@@ -43,36 +43,45 @@ def table(found: Watch) -> list[Block]:
         blocks.append(last_window(found))
     if len(found.windows) > 1 and found.watched:
         blocks.append(history(found, found.windows[-_RECENT:], found.watched[:_COLUMNS]))
-    return [*blocks, Lines(tuple(_notes(found)), listed=True)]
+    return [*blocks, Lines(tuple(notes(found)), listed=True)]
 
 
 def page(found: Watch, place: int = 0) -> list[Block]:
     """The same with all windows, and a picture of every measure that has a target."""
-    charts = [
-        _chart(found, one, f"{place}-{i}") for i, one in enumerate(found.watched) if len(found.history(one.label)) > 1
-    ]
     blocks: list[Block] = [line(found)]
     blocks += [alerts(found)] if found.alerts else []
     blocks += [last_window(found)] if found.windows else []
-    blocks += charts
+    blocks += charts(found, place)
     blocks += [history(found, found.windows, found.watched)] if len(found.windows) > 1 and found.watched else []
-    return [*blocks, Lines(tuple(_notes(found)), listed=True)]
+    return [*blocks, Lines(tuple(notes(found)), listed=True)]
+
+
+def charts(found: Watch, place: int = 0) -> list[Block]:
+    """A picture of every measure that has a target and more than one value."""
+    return [
+        _chart(found, one, f"{place}-{i}") for i, one in enumerate(found.watched) if len(found.history(one.label)) > 1
+    ]
+
+
+def goal_of(one: WatchMeasure) -> str:
+    """The target of a measure in words; nothing where there is none."""
+    return "" if one.target is None else goal(one.target, one.target.target)
 
 
 def alerts(found: Watch, most: int | None = None) -> Table:
     """One row per alert, those that stand first."""
     headers = (
         say("column.measure"), say("column.target"), say("column.since"), say("column.until"), say("column.windows"),
-        say("column.value"), _interval(found),
+        say("column.value"), interval_name(found),
     )  # fmt: skip
     return Table(headers, tuple(map(_alert, found.alerts[:most])), caption=say("watch.alerts"), texts=(1, 2, 3))
 
 
 def _alert(one: Alert) -> tuple[str | Cell, ...]:
-    until = say("watch.stands") if one.until is None else _clock(one.until)
+    until = say("watch.stands") if one.until is None else write_time(one.until)
     return (
-        one.measure, goal(one.target, one.target.target), _clock(one.since),
-        Cell(until, tone="bad" if one.stands else ""), str(one.windows), _value(one.value.interval.estimate),
+        one.measure, goal(one.target, one.target.target), write_time(one.since),
+        Cell(until, tone="bad" if one.stands else ""), str(one.windows), write_value(one.value.interval.estimate),
         _between(one.value.interval),
     )  # fmt: skip
 
@@ -81,7 +90,7 @@ def last_window(found: Watch) -> Table:
     """Every measure of the window that was closed last."""
     window = found.windows[-1]
     headers = (
-        say("column.measure"), say("column.value"), _interval(found), say("column.target"), say("column.standing"),
+        say("column.measure"), say("column.value"), interval_name(found), say("column.target"), say("column.standing"),
         say("column.shift"),
     )  # fmt: skip
     shown = [one for one in found.measures if window.value(one.label) is not None]
@@ -96,11 +105,11 @@ def _measure(found: Watch, window: WatchWindow, one: WatchMeasure) -> tuple[str 
     standing = found.standing_of(window, one)
     return (
         one.label,
-        _value(value.interval.estimate),
+        write_value(value.interval.estimate),
         _between(value.interval),
-        "" if one.target is None else goal(one.target, one.target.target),
+        goal_of(one),
         "" if standing == "none" else Cell(say(f"watch.is_{standing}"), tone=tone(f"watch_{standing}")),
-        "" if one.shift is None else _value(one.shift),
+        "" if one.shift is None else write_value(one.shift),
     )
 
 
@@ -108,7 +117,7 @@ def history(found: Watch, windows: tuple[WatchWindow, ...], measures: tuple[Watc
     """One row per window with the measures that have targets."""
     headers = (say("column.window"), say("column.requests"), *(one.label for one in measures))
     rows = [
-        [Cell(_clock(window.start)), Cell(f"{window.requests:,}"), *(_cell(found, window, one) for one in measures)]
+        [Cell(write_time(window.start)), Cell(f"{window.requests:,}"), *(_cell(found, window, one) for one in measures)]
         for window in windows
     ]
     return Table(headers, tuple(map(tuple, rows)), caption=say("watch.windows", n=len(windows)))
@@ -118,33 +127,34 @@ def _cell(found: Watch, window: WatchWindow, one: WatchMeasure) -> Cell:
     value = window.value(one.label)
     standing = found.standing_of(window, one)
     mark = {"alert": "!", "past": "*"}.get(standing, "")
-    return Cell("" if value is None else _value(value.interval.estimate), mark, tone=tone(f"watch_{standing}"))
+    return Cell("" if value is None else write_value(value.interval.estimate), mark, tone=tone(f"watch_{standing}"))
 
 
-def _notes(found: Watch) -> list[Said | str]:
+def notes(found: Watch) -> list[Said | str]:
+    """What the alerts are worth, and what was not counted."""
     rule, level = found.rule, found.rule.confidence_level
-    notes: list[Said | str] = []
+    told: list[Said | str] = []
     if found.watched:
-        notes.append(say("watch.rule", run=rule.run, level=_percent(1 - rule.level, 1), interval=_percent(level)))
+        told.append(say("watch.rule", run=rule.run, level=_percent(1 - rule.level, 1), interval=_percent(level)))
         n, most = len(found.watched), rule.false_alarms
-        notes.append(say("watch.budget", expected=most, days=found.period_days, measures=n, total=most * n))
-        notes += [say("watch.extreme", run=rule.run)] if rule.is_extreme else []
-        notes.append(say("watch.shift", delay=rule.delay))
-        notes.append(say("watch.marks"))
-        notes += [say("watch.drift", n=found.baseline)] if found.baseline else []
-    notes += [one.lacking for one in found.watched if one.lacking]
-    notes += [say(f"watch.left_{name}", n=n) for name, n in found.left_out.items() if n]
+        told.append(say("watch.budget", expected=most, days=found.period_days, measures=n, total=most * n))
+        told += [say("watch.extreme", run=rule.run)] if rule.is_extreme else []
+        told.append(say("watch.shift", delay=rule.delay))
+        told.append(say("watch.marks"))
+        told += [say("watch.drift", n=found.baseline)] if found.baseline else []
+    told += [one.lacking for one in found.watched if one.lacking]
+    told += [say(f"watch.left_{name}", n=n) for name, n in found.left_out.items() if n]
     aside = sum(one.set_aside for one in found.windows)
-    notes += [say("watch.set_aside", n=aside)] if aside else []
+    told += [say("watch.set_aside", n=aside)] if aside else []
     unjudged = sum(one.unjudged for one in found.windows)
-    notes += [say("watch.unjudged", n=unjudged)] if unjudged else []
+    told += [say("watch.unjudged", n=unjudged)] if unjudged else []
     failed = sum(one.judge_failed for one in found.windows)
-    notes += [say("watch.judge_failed", n=failed)] if failed else []
-    notes += _sent(found.evaluations)
+    told += [say("watch.judge_failed", n=failed)] if failed else []
+    told += _sent(found.evaluations)
     if found.open:
-        notes.append(say("watch.open", n=len(found.open), rows=sum(one.rows for one in found.open),
-                         start=_clock(found.open[0].start)))  # fmt: skip
-    return [*notes, *found.warnings]
+        told.append(say("watch.open", n=len(found.open), rows=sum(one.rows for one in found.open),
+                         start=write_time(found.open[0].start)))  # fmt: skip
+    return [*told, *found.warnings]
 
 
 def _sent(found: SentEvaluations | None) -> list[Said | str]:
@@ -172,11 +182,12 @@ def _chart(found: Watch, one: WatchMeasure, place: str) -> Chart:
     ]
     table = replace(history(found, found.windows, (one,)), caption="")
     title = say("watch.by_window", measure=one.label)
-    axis = say("axis.windows", first=_clock(found.windows[0].start))
-    return Chart(f"watch-{place}", "curves", title, axis, one.label, (*points, *limit), table, write=_value)
+    axis = say("axis.windows", first=write_time(found.windows[0].start))
+    return Chart(f"watch-{place}", "curves", title, axis, one.label, (*points, *limit), table, write=write_value)
 
 
-def _interval(found: Watch) -> Said:
+def interval_name(found: Watch) -> Said:
+    """What its intervals are called."""
     return say("watch.interval", level=_percent(found.rule.confidence_level))
 
 
@@ -187,23 +198,24 @@ def _percent(share: float, digits: int = 0) -> str:
 
 
 def _between(of: Interval) -> str:
-    return ends(of.low, of.high, _form(of.estimate)) or between(of)
+    return ends(of.low, of.high, form_for(of.estimate)) or between(of)
 
 
-def _value(value: float | None) -> str:
-    return "" if value is None else format(value, _form(value))
+def write_value(number: float | None) -> str:
+    """A value as it is shown; nothing where there is none."""
+    return "" if number is None else format(number, form_for(number))
 
 
-def _form(value: float | None) -> str:
+def form_for(number: float | None) -> str:
     """Four decimals as elsewhere, fewer where values are large, such as milliseconds."""
-    return ".4f" if value is None or abs(value) < 10 else ".1f" if abs(value) < 100 else ".0f"  # noqa: PLR2004
+    return ".4f" if number is None or abs(number) < 10 else ".1f" if abs(number) < 100 else ".0f"  # noqa: PLR2004
 
 
-def _clock(text: str) -> str:
+def write_time(text: str) -> str:
     """A time to the minute, or to the second where it is not on a full minute."""
     return text[: 16 if text[17:19] == "00" else 19].replace("T", " ")
 
 
 def _span(window: WatchWindow) -> str:
     same = window.start[:10] == window.end[:10]
-    return f"{_clock(window.start)} - {_clock(window.end)[11 if same else 0 :]} UTC"
+    return f"{write_time(window.start)} - {write_time(window.end)[11 if same else 0 :]} UTC"

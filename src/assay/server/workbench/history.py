@@ -35,7 +35,7 @@ def show_history(desk: Desk, visit: Visit) -> Response:
     sought = visit.asked("q").strip().lower()
     entries = [one for one in found.entries if sought in f"{one.name} {' '.join(one.systems)} {one.measure}".lower()]
     pages = max((len(entries) + _PAGE - 1) // _PAGE, 1)
-    at = min(max(int(told) if (told := visit.asked("page")).isdecimal() and len(told) < 6 else 1, 1), pages)  # noqa: PLR2004
+    at = visit.number("page", pages)
     shown = [_row(one, visit.lang) for one in entries[(at - 1) * _PAGE : at * _PAGE]]
     return show(
         visit, "history", rows=shown, broken=found.broken, total=len(found.entries), matching=len(entries), at=at,

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from assay.messages import Lang
 
 _MOST_FIELDS = 20
-_NEXT = re.compile(r"/[a-z]*(/[0-9a-f]{16}){0,2}")
+_DIGITS = 6  # of a number in an address
+_NEXT = re.compile(r"/[a-z]*(/[0-9a-f]{16}){0,2}(/[a-z]+)?")
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 
@@ -55,6 +56,11 @@ class Visit:
     def asked(self, name: str) -> str:
         """A parameter of the address, or nothing."""
         return self.request.query_params.get(name, "")
+
+    def number(self, name: str, most: int) -> int:
+        """A number of the address between 1 and `most`; 1 for anything else that is too small or no number."""
+        told = self.asked(name)
+        return min(max(int(told), 1), most) if told.isdecimal() and len(told) <= _DIGITS else 1
 
     @property
     def once(self) -> str:

@@ -30,4 +30,11 @@ TEXTS = {
     "answer": "回答",
     "this list is a sample: take the filled list, which keeps the probabilities": "此列表是样本：请使用填好的列表，其中保留了概率",
     "nothing is labelled yet": "还没有任何标注",
+    "watch": "监测结果",
+    "request": "请求",
+    "the request has no question: its text was not recorded": "该请求没有问题：未记录其文本",
+    "a query of a set has a query_id and a text": "评测集的查询须有 query_id 和 text",
+    "a query has at most {most:,} characters": "查询最多 {most:,} 个字符",
+    "queries are added to sets whose queries are in a file .jsonl": "只能向查询存放在 .jsonl 文件中的评测集加入查询",
+    "a column of the query holds what JSON cannot hold": "查询的某一列包含 JSON 无法表示的内容",
 }

@@ -33,6 +33,29 @@
     else if (!sent) button.click();
   });
 
+  // What goes on by itself is asked for again, every so many seconds and when the page is looked at once more.
+  let next = 0;
+  async function look() {
+    clearTimeout(next);
+    const shown = document.querySelector("[data-live]");
+    if (!shown || !shown.dataset.live) return;
+    if (!document.hidden && !shown.contains(document.activeElement)) {
+      try {
+        const answer = await fetch(location.href, { redirect: "error" });
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const fresh = answer.ok && page.querySelector("[data-live]");
+        if (fresh && fresh.outerHTML !== shown.outerHTML) shown.replaceWith(fresh);
+      } catch (error) { /* the server is gone: what is shown stays */ }
+    }
+    plan();
+  }
+  function plan() {
+    const shown = document.querySelector("[data-live]");
+    if (shown && shown.dataset.live) next = setTimeout(look, 1000 * Number(shown.dataset.live));
+  }
+  plan();
+  document.addEventListener("visibilitychange", look);
+
   for (const form of document.querySelectorAll("form[data-most]")) {
     const most = Number(form.dataset.most);
     const boxes = Array.from(form.querySelectorAll("input[type=checkbox]"));
