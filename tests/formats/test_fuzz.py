@@ -35,6 +35,7 @@ from assay.analysis.gate_rules import read_rules
 from assay.analysis.history import read_history
 from assay.analysis.label_tasks import find_relevance_files, read_relevance_task
 from assay.analysis.pair_tasks import read_pair_task
+from assay.analysis.production import find_bad_files, read_bad_requests
 from assay.analysis.proposal_files import read_earlier
 from assay.analysis.rating_tasks import read_rating_task
 from assay.analysis.stored import read_system, read_systems
@@ -538,6 +539,16 @@ def history(place):
     return read_history(on_desk(place))
 
 
+def bad_requests(place):
+    space = on_desk(place)
+    return [read_bad_requests(space, file) for file in find_bad_files(space)]
+
+
+def grow_set(place):
+    """Add a query to a set, one of whose files is the given one."""
+    return assay.add_query(set_with(place), {"query_id": "q9", "text": "is it new?"})
+
+
 def growing_traces(place):
     """Read a file of traces as if it grew, keep what was read, and read that."""
     batch, position, _ = read_new_traces(place)
@@ -590,6 +601,7 @@ READERS = {
     "to-judge.jsonl": (jsonl(TO_JUDGE), [relevance_task, history]),
     "to-judge.csv": (csv(TO_JUDGE), [relevance_task]),
     "to-rate.jsonl": (jsonl(TO_RATE), [rating_task, pair_task, history]),
+    "went-wrong.jsonl": (jsonl([{**TO_RATE[0], "why": "no_answer", "time": "2026-01-01T00:00:00"}]), [bad_requests]),
     "a-result.json": (A_RESULT, [history]),
     "spans.bin": (otlp.as_protobuf(*otlp.rag(), CHAT), [sent_spans]),
     "open-traces.bin": (stored_traces(), [open_traces]),
@@ -648,6 +660,7 @@ READERS = {
     "clicks.parquet": (parquet(CLICKS, compression="uncompressed"), [events, check]),
     "nested.parquet": (parquet([one for one in EVENTS[1:] if "_source" not in one]), [events, events_with_attributes]),
     "set-set.json": (manifest_of_set(), [use_set]),
+    "set-queries.jsonl": (jsonl([{"query_id": "q1", "text": "is tea hot"}]), [grow_set]),
     "set-gold.jsonl": (jsonl(GOLD[:1]), [use_set, use_gold_as_judgments]),
     "set-nuggets.jsonl": (jsonl([{"query_id": "q1", "text": "hot"}]), [use_set]),
     "set-documents.jsonl": (jsonl([{"doc_id": "d1", "text": "Tea is hot."}]), [use_set]),

@@ -57,8 +57,9 @@ def add_query(
     >>> _ = assay.write_set("tea", queries=[{"query_id": "q1", "text": "green tea"}])
     >>> assay.add_query("tea", {"query_id": "q2", "text": "why is it bitter"}).is_new
     True
-    >>> assay.add_query("tea", {"query_id": "q3", "text": "why is it bitter"})
-    AddedQuery(query_id='q2', version='...', is_new=False)
+    >>> again = assay.add_query("tea", {"query_id": "q3", "text": "why is it bitter"})
+    >>> again.query_id, again.is_new
+    ('q2', False)
     """
     fresh = _check(row, made_by)
     line = _line_of(fresh)
