@@ -14,7 +14,7 @@ from assay.errors import InputError, UsageError
 from assay.stats import (
     bounded_equivalence,
     bounded_pvalue,
-    corrected_level,
+    correct_level,
     design,
     detectable_difference,
     difference_interval,
@@ -177,14 +177,14 @@ def test_a_design_effect_takes_so_many_times_more_pairs():
 
 
 def test_the_corrected_level_is_the_first_step():
-    assert corrected_level(0.05, 5) == corrected_level(0.05, 5, method="benjamini-hochberg") == pytest.approx(0.01)
-    assert corrected_level(0.05, 5, method="none") == 0.05
-    needed = sample_size(0.02, 0.1, alpha=corrected_level(0.05, 5))
+    assert correct_level(0.05, 5) == correct_level(0.05, 5, method="benjamini-hochberg") == pytest.approx(0.01)
+    assert correct_level(0.05, 5, method="none") == 0.05
+    needed = sample_size(0.02, 0.1, alpha=correct_level(0.05, 5))
     power = scipy.stats.nct.sf(scipy.stats.t.ppf(0.995, needed.n - 1), needed.n - 1, 0.2 * math.sqrt(needed.n))
     assert power == pytest.approx(0.8, abs=0.005)
     assert needed.n > sample_size(0.02, 0.1).n
     with pytest.raises(UsageError):
-        corrected_level(0.05, 0)
+        correct_level(0.05, 0)
 
 
 def test_clusters_that_do_not_fit_are_refused():

@@ -25,7 +25,7 @@ from assay.stats import (
     paired_differences,
     proportion_interval,
 )
-from assay.stats.bootstrap import bca, draw, percentile_limits, resampled_means
+from assay.stats.bootstrap import bca, draw, percentile_limits, resample_means
 from assay.stats.moments import NO_SPREAD, NO_VALUES, ONE_VALUE, ONE_WEIGHT
 
 NAN = math.nan
@@ -251,7 +251,7 @@ def test_bca_limits_exist_at_the_edges():
 
 
 def test_the_weighted_bca_interval_leaves_out_values_with_their_weights():
-    drawn = resampled_means(X[:, None], W / W.sum(), n_resamples=300, rng=1)[:, 0]
+    drawn = resample_means(X[:, None], W / W.sum(), n_resamples=300, rng=1)[:, 0]
     left_out = [np.average(np.delete(X, i), weights=np.delete(W, i)) for i in range(40)]
     found = mean_interval(X, weights=W, method="bca", n_resamples=300, rng=1)
     assert [found.low, found.high] == pytest.approx(
@@ -259,7 +259,7 @@ def test_the_weighted_bca_interval_leaves_out_values_with_their_weights():
     )
     plain = mean_interval(X, method="bca", n_resamples=300, rng=1)
     left_out = [np.mean(np.delete(X, i)) for i in range(40)]
-    drawn = resampled_means(X[:, None], None, n_resamples=300, rng=1)[:, 0]
+    drawn = resample_means(X[:, None], None, n_resamples=300, rng=1)[:, 0]
     assert [plain.low, plain.high] == pytest.approx(bca_by_hand(drawn, X.mean(), left_out, 0.95), rel=1e-9)
 
 
@@ -272,23 +272,23 @@ def test_resamples_draw_n_rows_with_their_weights():
     u = np.arange(1.0, 7) / 21
     x = RNG.normal(size=(6, 2))
     expected = [(r * u) @ x / (r @ u) for r in repeats[:9]]
-    assert resampled_means(x, u, n_resamples=9, rng=4) == pytest.approx(np.array(expected))
-    assert resampled_means(x, None, n_resamples=9, rng=4) == pytest.approx(repeats[:9] @ x / 6)
-    assert len(resampled_means(x, None, n_resamples=1000, rng=4)) == 1000
+    assert resample_means(x, u, n_resamples=9, rng=4) == pytest.approx(np.array(expected))
+    assert resample_means(x, None, n_resamples=9, rng=4) == pytest.approx(repeats[:9] @ x / 6)
+    assert len(resample_means(x, None, n_resamples=1000, rng=4)) == 1000
 
 
 def test_resamples_are_the_same_on_any_number_of_threads_and_differ_by_block_and_seed():
     x = RNG.normal(size=(50, 3))
-    one = resampled_means(x, None, n_resamples=700, rng=1, threads=1)
+    one = resample_means(x, None, n_resamples=700, rng=1, threads=1)
     for threads in (2, 8, None):
-        assert np.array_equal(resampled_means(x, None, n_resamples=700, rng=1, threads=threads), one)
+        assert np.array_equal(resample_means(x, None, n_resamples=700, rng=1, threads=threads), one)
     assert not np.array_equal(one[:256], one[256:512])
-    assert not np.array_equal(resampled_means(x, None, n_resamples=700, rng=2), one)
+    assert not np.array_equal(resample_means(x, None, n_resamples=700, rng=2), one)
 
 
 def test_large_samples_are_drawn_in_smaller_blocks():
     x = np.arange(30_000.0)[:, None]
-    assert resampled_means(x, None, n_resamples=70, rng=0).mean() == pytest.approx(14_999.5, abs=100)
+    assert resample_means(x, None, n_resamples=70, rng=0).mean() == pytest.approx(14_999.5, abs=100)
 
 
 def test_percentile_limits_draw_whole_groups():

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from assay.errors import InputError, UsageError
-from assay.stats import needed_for_quantile, quantile_interval
+from assay.stats import least_values, quantile_interval
 
 
 @pytest.mark.parametrize("n", [1, 5, 6, 40, 71, 72, 100, 367, 368, 1000])
@@ -42,7 +42,7 @@ def test_the_estimate_interpolates_linearly():
 
 @pytest.mark.parametrize(("share", "needed"), [(0.5, 6), (0.95, 72), (0.99, 368), (0.01, 368)])
 def test_how_many_values_both_ends_need(share, needed):
-    assert needed_for_quantile(share) == needed
+    assert least_values(share) == needed
     for n in (needed - 1, needed):
         found = quantile_interval(np.arange(n), share)
         assert (found.low is not None and found.high is not None) == (n == needed)

@@ -164,7 +164,7 @@ def _scan(where: Engine, run: Any, name: str | None, *, ordered: bool) -> tuple[
     named = run if isinstance(run, dict) else {_name_of(one, number): one for number, one in enumerate(run, 1)}
     if not isinstance(run, dict) and len(named) < len(run):
         raise UsageError(say("two runs have the same name: give them names, as in NAME=FILE (Python: a dict of runs)"))
-    each = [_scan_one(where, one, ordered=ordered).named(str(label)) for label, one in named.items()]
+    each = [_scan_one(where, one, ordered=ordered).with_system(str(label)) for label, one in named.items()]
     odd = next((one for one in each if one.headings.chosen.keys() != each[0].headings.chosen.keys()), None)
     if odd is not None:
         raise InputError(say("the columns are not those of {other}", other=each[0].label), path=odd.label)

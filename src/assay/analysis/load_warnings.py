@@ -10,7 +10,7 @@ import numpy as np
 from assay.analysis.latency import SHARES
 from assay.messages import Said, say
 from assay.serving.records import MOST_CALLS, kind_word
-from assay.stats.intervals import needed_for_quantile
+from assay.stats.intervals import least_values
 
 if TYPE_CHECKING:
     from assay.data.segments import Floats
@@ -47,9 +47,7 @@ def find_load_warnings(load: Load, timing: Timing) -> list[str]:
 def _too_few(latency: Latency, count: int) -> list[Said]:
     """Warn of percentiles above which there may be no call, with the number of calls that each needs."""
     named = [
-        say(
-            "bench.needs", n=round(100 * share), needed=needed_for_quantile(share, confidence_level=of.confidence_level)
-        )
+        say("bench.needs", n=round(100 * share), needed=least_values(share, confidence_level=of.confidence_level))
         for name, share in SHARES.items()
         if (of := getattr(latency, name)).high is None
     ]

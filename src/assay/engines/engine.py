@@ -58,7 +58,7 @@ class Rows(ABC):
         """The names of all systems, in order."""
 
     @abstractmethod
-    def named(self, system: str) -> Rows:
+    def with_system(self, system: str) -> Rows:
         """The same rows with the name of their system."""
 
     @abstractmethod

@@ -34,7 +34,7 @@ class LocalRows(Rows):
         super().__init__(headings, label)
         self.frame, self.files = frame, files
 
-    def named(self, system: str) -> LocalRows:
+    def with_system(self, system: str) -> LocalRows:
         """The same rows with the name of their system."""
         return LocalRows(
             self.frame.with_columns(pl.lit(system).alias("system")),

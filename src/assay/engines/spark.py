@@ -34,7 +34,7 @@ class SparkRows(Rows):
         super().__init__(headings, label)
         self.frame, self.files = frame, files
 
-    def named(self, system: str) -> SparkRows:
+    def with_system(self, system: str) -> SparkRows:
         """The same rows with the name of their system."""
         from pyspark.sql import functions as F  # noqa: N812
 

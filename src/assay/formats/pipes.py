@@ -32,7 +32,7 @@ class Pipe:
             finalize(self, self.source.close)
 
     @cached_property
-    def _kept(self) -> BinaryIO:
+    def _copy(self) -> BinaryIO:
         from tempfile import SpooledTemporaryFile
 
         start = self.source.read(len(GZIP))
@@ -43,7 +43,7 @@ class Pipe:
 
     def start(self, size: int) -> bytes:
         """First bytes; no more are waited for."""
-        kept = self._kept
+        kept = self._copy
         if self.size < size or self.is_gone:
             self._keep(size)
         kept.seek(0)
@@ -51,28 +51,28 @@ class Pipe:
 
     def forget(self) -> None:
         """Keep the first bytes only: somebody has all."""
-        self._kept = BytesIO(self.start(MEGABYTE))
+        self._copy = BytesIO(self.start(MEGABYTE))
 
     def whole(self) -> BinaryIO:
         """All bytes, from the beginning."""
         while self._keep(self.size + MEGABYTE):
             pass
-        self._kept.seek(0)
-        return self._kept
+        self._copy.seek(0)
+        return self._copy
 
     def blocks(self, first: int) -> Iterator[bytes]:
         """All bytes: `first` some, then a megabyte at a time; from a limit on, none are kept."""
         yield self.start(first)
         at = first
         while at < self.size:
-            self._kept.seek(at)
-            block = self._kept.read(MEGABYTE)
+            self._copy.seek(at)
+            block = self._copy.read(MEGABYTE)
             yield block
             at += len(block)
         while block := self.source.read(MEGABYTE):
             if self.size + len(block) > HARMLESS:
                 self.is_gone = True
-                self._kept.truncate(0)
+                self._copy.truncate(0)
             self.size += len(block) if self.is_gone else self._write(block)
             yield block
 
@@ -84,11 +84,11 @@ class Pipe:
                 path=self.label,
                 hint=say("give it as a file, or a run with the rows of each query in one place"),
             )
-        _ = self._kept
+        _ = self._copy
         block = self.source.read(max(0, size - self.size))
         self.size += self._write(block)
         return bool(block)
 
     def _write(self, block: bytes) -> int:
-        self._kept.seek(self.size)
-        return self._kept.write(block)
+        self._copy.seek(self.size)
+        return self._copy.write(block)

@@ -25,7 +25,7 @@ from assay.stats.off_policy import (
     doubly_robust,
     inverse_propensity,
     item_position,
-    normalised_values,
+    normalise_values,
     overlap_of,
     self_normalised,
 )
@@ -173,7 +173,7 @@ def _most(mean: Interval) -> float:
 
 def _difference(rows: ShownRows, weights: Floats, level: float) -> Interval:
     """The first estimate less what was earned, on the same rows."""
-    values = normalised_values(rows.reward, weights) - rows.reward
+    values = normalise_values(rows.reward, weights) - rows.reward
     return mean_interval(values, clusters=rows.cluster, confidence_level=level, method="adjusted t")
 
 

@@ -31,14 +31,14 @@ from assay.stats.inputs import paired_differences
 from assay.stats.intervals import (
     Interval,
     difference_interval,
+    least_values,
     mean_interval,
     mean_intervals,
-    needed_for_quantile,
     proportion_interval,
     quantile_interval,
 )
 from assay.stats.moments import Moments, Weighing, moments, weighing
-from assay.stats.multiplicity import adjust, benjamini_hochberg, bonferroni, corrected_level, holm
+from assay.stats.multiplicity import adjust, benjamini_hochberg, bonferroni, correct_level, holm
 from assay.stats.power import Design, Power, design, detectable_difference, paired_power, sample_size
 from assay.stats.prediction_powered import PredictionPowered, prediction_powered_mean
 from assay.stats.relative import relative_interval
@@ -97,7 +97,7 @@ __all__ = [
     "compact_letters",
     "confidence_sequence",
     "confusion_matrix",
-    "corrected_level",
+    "correct_level",
     "cross_fit",
     "cross_fitted_mean",
     "design",
@@ -109,13 +109,13 @@ __all__ = [
     "kappa",
     "kendall_tau",
     "krippendorff_alpha",
+    "least_values",
     "lift",
     "lift_shown",
     "mcnemar",
     "mean_interval",
     "mean_intervals",
     "moments",
-    "needed_for_quantile",
     "paired_differences",
     "paired_power",
     "paired_t",

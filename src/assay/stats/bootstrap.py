@@ -23,7 +23,7 @@ _TURNED = 1e-12
 _DEFINED = 0.9
 
 
-def resampled_means(
+def resample_means(
     columns: Floats, shares: Floats | None, *, n_resamples: int, rng: int, threads: int | None = None
 ) -> Floats:
     """Means of the columns in each resample of rows; a row is drawn together with its weight."""

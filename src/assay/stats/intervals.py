@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.errors import InputError, UsageError
 from assay.messages import say
-from assay.stats.bootstrap import SAME_RESAMPLES, bca, limits_if_distinct, resampled_means
+from assay.stats.bootstrap import SAME_RESAMPLES, bca, limits_if_distinct, resample_means
 from assay.stats.bounded import MOST_RISK, extend_end, few_oppose, reach_bound
 from assay.stats.inputs import (
     EQUAL,
@@ -301,7 +301,7 @@ def _bca_intervals(
         units = columns[rows][:, members]
         if codes is not None and rows.any():
             units, shares = cluster_means(units, shares, codes[rows])
-        drawn = resampled_means(units, shares, n_resamples=n_resamples, rng=rng, threads=threads)
+        drawn = resample_means(units, shares, n_resamples=n_resamples, rng=rng, threads=threads)
         for place, x, means in zip(members.tolist(), units.T, drawn.T, strict=True):
             found[place] = _bca_interval(x, shares, means, level, int(rows.sum()))
     return tuple(found[place] for place in range(columns.shape[1]))
@@ -367,7 +367,7 @@ def quantile_interval(values: ArrayLike, share: float, *, confidence_level: floa
     return Interval(float(np.quantile(x, share)), low, high, confidence_level, "order statistics", n, reason)
 
 
-def needed_for_quantile(share: float, *, confidence_level: float = 0.95) -> int:
+def least_values(share: float, *, confidence_level: float = 0.95) -> int:
     """How many values an interval of a quantile needs to have both ends."""
     check_share(share, "share")
     check_share(confidence_level, "confidence_level")

@@ -24,7 +24,7 @@ def adjust(pvalues: ArrayLike, method: Correction) -> Floats:
     return {"bonferroni": bonferroni, "holm": holm, "benjamini-hochberg": benjamini_hochberg}[method](pvalues)
 
 
-def corrected_level(alpha: float, tests: int, *, method: Correction = "holm") -> float:
+def correct_level(alpha: float, tests: int, *, method: Correction = "holm") -> float:
     """Level that the smallest p of so many tests must reach: alpha/tests, without a correction alpha.
 
     It is the first step of Holm's method and of Benjamini and Hochberg's, and what a test must be planned for that may

@@ -63,10 +63,10 @@ def self_normalised(
     if not w.sum() > 0:
         return Interval(None, None, None, confidence_level, "snips", len(y), NO_VALUES)
     bounds = (min(float(y.min()), 0.0), float(y.max()))
-    return _mean(normalised_values(y, w), clusters, confidence_level, "snips", bounds)
+    return _mean(normalise_values(y, w), clusters, confidence_level, "snips", bounds)
 
 
-def normalised_values(rewards: Floats, weights: Floats) -> Floats:
+def normalise_values(rewards: Floats, weights: Floats) -> Floats:
     """Values whose mean is the weighted mean of the rewards, and whose spread is what that mean varies with."""
     mean = exact_sum(weights * rewards) / exact_sum(weights)
     found: Floats = mean + weights / weights.mean() * (rewards - mean)

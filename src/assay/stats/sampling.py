@@ -64,12 +64,12 @@ def sampling_covariance(one: Floats, other: Floats, inclusion: Floats, group: In
     weight = np.bincount(group, weights=chance, minlength=size)
     first, second = one / inclusion, other / inclusion
 
-    def centred(values: Floats) -> Floats:
+    def centre(values: Floats) -> Floats:
         totals = np.bincount(group, weights=chance * values, minlength=size)
         means = np.divide(totals, weight, out=np.zeros(size), where=weight > 0)
         return np.asarray(values - means[group])
 
-    total = np.bincount(group, weights=chance * centred(first) * centred(second), minlength=size)
+    total = np.bincount(group, weights=chance * centre(first) * centre(second), minlength=size)
     found: Floats = total * number / np.maximum(number - 1, 1)
     return found
 

@@ -83,12 +83,12 @@ class OpenTraces:
         for span in batch.spans:
             self.counts["spans"] += 1
             if (trace := self._trace(span.trace_id)) is not None:
-                self._put(trace, span, horizon)
+                self._add_span(trace, span, horizon)
             self._move_on(span.end_ns, horizon)
         for event in batch.events:
             self.counts["events"] += 1
             if (trace := self._trace(event.trace_id)) is not None:
-                self._put_event(trace, event, horizon)
+                self._add_event(trace, event, horizon)
         while len(self.traces) > self.most or self.size > self.most_bytes:
             self.counts["crowded"] += 1
             self.ready += self._give_out([next(iter(self.traces))])
@@ -126,7 +126,7 @@ class OpenTraces:
             self.traces[name] = OpenTrace()
         return self.traces[name]
 
-    def _put(self, trace: OpenTrace, span: TraceSpan, horizon: int) -> None:
+    def _add_span(self, trace: OpenTrace, span: TraceSpan, horizon: int) -> None:
         known = trace.spans.get(span.span_id)
         if known is None and len(trace.spans) >= self.most_spans:
             self.counts["surplus"] += 1
@@ -139,7 +139,7 @@ class OpenTraces:
             trace.root_end_ns = max(trace.root_end_ns, end)
         self._grow(trace, span.size - (known.size if known is not None else 0))
 
-    def _put_event(self, trace: OpenTrace, event: SpanEvent, horizon: int) -> None:
+    def _add_event(self, trace: OpenTrace, event: SpanEvent, horizon: int) -> None:
         if len(trace.events) >= self.most_spans:
             self.counts["surplus"] += 1
             return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from assay.data.served import ServedContext
 from assay.formats.columns import CONTEXT_ID, CONTEXT_TEXT, first_of
 from assay.formats.traces import names
-from assay.formats.traces.texts import content_of, numbered, unpack
+from assay.formats.traces.texts import content_of, list_objects, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -144,7 +144,7 @@ class Steps:
 def documents_of(span: TraceSpan) -> list[ServedContext] | None:
     """The documents that a span recorded; None where it recorded none, not even that there were none."""
     for prefix in names.DOCUMENT_LISTS:
-        if found := numbered(span.attributes, prefix):
+        if found := list_objects(span.attributes, prefix):
             return [_document({name.removeprefix("document."): value for name, value in one.items()}) for one in found]
     whole = unpack(span.attributes.get(names.DOCUMENTS))
     if isinstance(whole, list):

@@ -46,10 +46,10 @@ def answer_of(span: TraceSpan) -> str | None:
     for name in names.OUTPUT:
         if (found := plain_text(span.attributes.get(name), SAMPLE["answer"], user=False)) is not None:
             return found
-    return said_by(span)
+    return reply_of(span)
 
 
-def said_by(span: TraceSpan) -> str | None:
+def reply_of(span: TraceSpan) -> str | None:
     """What the model of a span said, from its messages; of several choices the first."""
     found = output_messages(span)
     return next((turn.text for turn in found if turn.text.strip() and turn.role not in {"user", "tool"}), None)
@@ -109,7 +109,7 @@ def content_of(value: object, depth: int = 0) -> str:
     return ""
 
 
-def numbered(attributes: Attributes, prefix: str) -> list[dict[str, Value]]:
+def list_objects(attributes: Attributes, prefix: str) -> list[dict[str, Value]]:
     """Objects whose attributes are named PREFIX.0.NAME, in the order of their numbers, without the name of their kind.
 
     `retrieval.documents.0.document.id` becomes `document.id` of the first object.
@@ -133,7 +133,7 @@ def _messages(span: TraceSpan, whole: Sequence[str], lists: Sequence[str], role:
         if value is not None and (found := _turns(unpack(value), role)):
             return found
     for prefix in lists:
-        if found := [_read_turn(one, role) for one in numbered(span.attributes, prefix)]:
+        if found := [_read_turn(one, role) for one in list_objects(span.attributes, prefix)]:
             return found
     return []
 
@@ -174,7 +174,7 @@ def _read_turn(message: Mapping[str, Value], role: str) -> Turn:
     if content is None:
         content = [
             {"type": one.get("message_content.type", "text"), "text": one.get("message_content.text", "")}
-            for one in numbered(plain, "contents")
+            for one in list_objects(plain, "contents")
         ]
     return Turn(_role(plain.get("role"), role), content_of(unpack(content)))
 
