@@ -109,7 +109,7 @@ def _read_raw_rows(place: str) -> tuple[Mapping[str, Any], ...]:
     )
 
 
-def rated_answers(task: RatingTask, labels: Iterable[Label], by: str) -> list[Label]:
+def whole_answers(task: RatingTask, labels: Iterable[Label], by: str) -> list[Label]:
     """Labels of whole answers, from those of their statements and their marks, for choosing the next one.
 
     An answer is done by a person who judged all its statements and marked it; one that another person began is theirs.

@@ -119,7 +119,7 @@ def list_all_systems(space: Workspace, keys: Sequence[str]) -> list[System]:
     ]
 
 
-def shared_measures(first: System, second: System) -> list[str]:
+def common_measures(first: System, second: System) -> list[str]:
     """Measures that both have and that are means, the main one first."""
     means = {column.label for column in second.scores.columns if column.is_mean}
     labels = [column.label for column in first.scores.columns if column.is_mean and column.label in means]
@@ -181,7 +181,7 @@ def queries_for(space: Workspace, scores: Scores) -> Queries | None:
     return best
 
 
-def ranked_lists(
+def read_lists(
     space: Workspace, systems: Sequence[System], query: str, depth: int = 20
 ) -> dict[str, tuple[RankedDocument, ...]]:
     """The lists of each system for a query, where their runs and judgments are in the folder and unchanged."""

@@ -102,7 +102,7 @@ def survey(documents: Opener, most: int, seed: int, tell: ProgressCallback) -> S
             say("no passage of the documents has enough words for a question"),
             hint=say("scanned pages have to be turned into text first"),
         )
-    drawn = {stratum: heap.ordered() for stratum, heap in heaps.items()}
+    drawn = {stratum: heap.in_order() for stratum, heap in heaps.items()}
     return Survey(read, words, dict(sizes), unfit, tuple(_take_turns(drawn, sizes, most)))
 
 
@@ -156,7 +156,7 @@ class _Heap:
         else:
             self._inside.discard(-heapq.heappushpop(self._heap, (-digest, passage))[0])
 
-    def ordered(self) -> list[tuple[int, Passage]]:
+    def in_order(self) -> list[tuple[int, Passage]]:
         return sorted((-negative, passage) for negative, passage in self._heap)
 
 

@@ -63,7 +63,7 @@ def add_query(
     """
     fresh = _check(row, made_by)
     line = _line_of(fresh)
-    with _locked(Path(folder)):
+    with _hold_lock(Path(folder)):
         manifest = read_manifest(folder)
         refuse_changes(folder, manifest, find_changes(folder, manifest))
         if (Path(folder) / FOLLOWING).exists():  # of a process that was killed: what counts now is the manifest
@@ -138,7 +138,7 @@ def _commit(path: Path, manifest: Manifest, line: bytes, origin: tuple[str, str]
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _hold_lock(folder: Path) -> Iterator[None]:
     """Let one thread of one process at a time add to a set; the lock is free when the process ends."""
     with _threads:
         try:

@@ -55,7 +55,7 @@ class LabelIndex:
                 self._connection = None
 
     @contextmanager
-    def locked(self) -> Iterator[sqlite3.Connection]:
+    def hold_lock(self) -> Iterator[sqlite3.Connection]:
         """Hold the lock, with an index that knows all of the log; what is done inside is kept, or nothing of it."""
         with self._lock:
             connection = self._begin()

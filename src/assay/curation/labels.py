@@ -98,7 +98,7 @@ class LabelStore:
         _check(kind, by, note)
         by, note, *ids = (_clean(text) for text in (by, note, *item))
         label = Label(key or secrets.token_hex(16), _now(), by, task, kind, tuple(ids), value, note, shown)
-        with self._index.locked() as connection:
+        with self._index.hold_lock() as connection:
             before = select(connection, "key = ?", [label.key])
             if before:
                 return before[0]
@@ -110,7 +110,7 @@ class LabelStore:
 
     def undo(self, task: str, *, by: str, key: str = "", undoes: str = "") -> Label | None:
         """Take back a person's last label in a task, or the one with the key `undoes`; return it, or None."""
-        with self._index.locked() as connection:
+        with self._index.hold_lock() as connection:
             again = select(connection, "key = ? AND undoes IS NOT NULL", [key]) if key else []
             if again:
                 return next(iter(select(connection, "key = ?", [again[0].undoes])), None)
@@ -126,18 +126,18 @@ class LabelStore:
 
     def current(self, task: str) -> list[Label]:
         """The labels of a task that count, in the order in which they were given."""
-        with self._index.locked() as connection:
+        with self._index.hold_lock() as connection:
             return select(connection, _LATEST, [task])
 
     def last(self, task: str, by: str) -> Label | None:
         """A person's last label in a task, which `undo` would take back."""
-        with self._index.locked() as connection:
+        with self._index.hold_lock() as connection:
             return next(iter(select(connection, _OWN + " ORDER BY number DESC LIMIT 1", [task, by])), None)
 
     def counts(self) -> dict[str, int]:
         """How many labels count in each task."""
         latest = "SELECT task, by, item FROM labels WHERE undone = 0 AND undoes IS NULL GROUP BY task, by, item"
-        with self._index.locked() as connection:
+        with self._index.hold_lock() as connection:
             return dict(connection.execute(f"SELECT task, count(*) FROM ({latest}) GROUP BY task"))  # noqa: S608 - fixed
 
     def _latest(self, connection: sqlite3.Connection, label: Label) -> Label | None:

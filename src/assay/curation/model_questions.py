@@ -248,7 +248,7 @@ def check_text(one: Attempt, known: KnownQuestions) -> str:
         ("mentions", mentions_passage(one.text)),
         ("language", not is_in_language(one.text, wanted)),
         ("evidence", not one.gold and one.category != "unanswerable"),
-        ("copied", any(compare_wording(one.text, passage.text).copied for passage in one.passages)),
+        ("copied", any(compare_wording(one.text, passage.text).is_copy for passage in one.passages)),
         ("duplicate", known.holds(one.text)),
     )
     return next((name for name, wrong in checks if wrong), "")

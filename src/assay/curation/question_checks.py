@@ -70,7 +70,7 @@ class Copying(NamedTuple):
     chinese: bool
 
     @property
-    def copied(self) -> bool:
+    def is_copy(self) -> bool:
         """Return whether the question is more or less what the text says."""
         longest, part = (_RUN_HAN, _PART_RUN_HAN) if self.chinese else (_RUN, _PART_RUN)
         return (

@@ -63,7 +63,7 @@ class Access:
     @property
     def origin(self) -> str:
         """The address without a path."""
-        return f"http://{_written(self.host)}:{self.port}"
+        return f"http://{_write_host(self.host)}:{self.port}"
 
     @property
     def address(self) -> str:
@@ -84,7 +84,7 @@ class Access:
             return False
         if not self.is_local and self.host in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
             return name in _LOCAL or is_literal(name.strip("[]")) or name == socket.gethostname().lower()
-        return name in _LOCAL if self.is_local else name == _written(self.host)
+        return name in _LOCAL if self.is_local else name == _write_host(self.host)
 
     def is_own_origin(self, headers: Mapping[str, str]) -> bool:
         """Whether a request comes from a page of this server: its Origin is the address that it is sent to."""
@@ -137,5 +137,5 @@ def _split(host: str) -> tuple[str, int]:
     return name, int(port) if port.isdecimal() and port.isascii() and len(port) < 6 else -1  # noqa: PLR2004
 
 
-def _written(host: str) -> str:
+def _write_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host.lower()

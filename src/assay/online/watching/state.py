@@ -184,7 +184,7 @@ class WatchState:
             else:
                 self._take_commit(entry)
         self.entries = len(entries)
-        for name in self._named:
+        for name in self._counted_files:
             if not self.place(name).exists():
                 raise InputError(
                     say("rows of an open window are missing"), path=str(self.place(name)),
@@ -193,7 +193,7 @@ class WatchState:
         self._remove_unnamed()
 
     @property
-    def _named(self) -> set[str]:
+    def _counted_files(self) -> set[str]:
         """The files that count."""
         return {*(name for names in self.rows.values() for name in names), *([self.waiting] if self.waiting else [])}
 
@@ -206,7 +206,7 @@ class WatchState:
                 raise UsageError(
                     say(
                         "{folder} watches with another {name} ({before}, not {now}): name another --state",
-                        folder=self.folder, name=name, before=_shown(before), now=_shown(value),
+                        folder=self.folder, name=name, before=_write_out(before), now=_write_out(value),
                     )
                 )  # fmt: skip
 
@@ -231,7 +231,7 @@ class WatchState:
 
     def _remove_unnamed(self) -> None:
         """Remove files of rows that no entry names: those of closed windows, and those of a process that was killed."""
-        named = self._named
+        named = self._counted_files
         for path in self._files():
             if path.name not in named:
                 with suppress(OSError):
@@ -241,7 +241,7 @@ class WatchState:
         return list((self.folder / ROWS).iterdir())
 
 
-def _shown(value: Any) -> str:
+def _write_out(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

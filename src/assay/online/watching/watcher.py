@@ -193,10 +193,10 @@ class Watcher:
 
     def _watermark(self, files: Sequence[Path]) -> int | None:
         """The time before which no rows are expected: that of the files, or of the first request that is incomplete."""
-        reached, floor = self._reached(files), self.feed.floor
+        reached, floor = self._find_time(files), self.feed.floor
         return reached if reached is None or floor is None else min(reached, floor)
 
-    def _reached(self, files: Sequence[Path]) -> int | None:
+    def _find_time(self, files: Sequence[Path]) -> int | None:
         """The time of the file that is furthest behind, less the lateness.
 
         A file that has not been written to for longer than the lateness holds nothing up.

@@ -36,7 +36,7 @@ class Desk:
             if item is not None:
                 self._held[task, by] = (item, time.monotonic() + _HELD_SECONDS)
 
-    def held_by_others(self, task: str, by: str) -> list[Item]:
+    def items_of_others(self, task: str, by: str) -> list[Item]:
         """What others look at in a task."""
         now = time.monotonic()
         with self._lock:

@@ -65,7 +65,7 @@ def show_pair(desk: Desk, visit: Visit) -> Response:
     if not visit.by:
         return show(visit, "name", next=visit.path, task="")
     labels = desk.store.current(task.name)
-    taken = desk.held_by_others(task.name, visit.by)
+    taken = desk.items_of_others(task.name, visit.by)
     turn = next_turn(task.items, labels, visit.by, overlap=desk.overlap, taken=taken)
     card = task.by_key.get(visit.asked("card")) or (None if turn.place is None else task.cards[turn.place])
     desk.hold(task.name, visit.by, card.item if card else None)
@@ -75,7 +75,7 @@ def show_pair(desk: Desk, visit: Visit) -> Response:
     left, right = card.answers if stands_left(card.item, visit.by) else card.answers[::-1]
     return show(
         visit, "pair", card=card, turn=turn, left=left, right=right, own=own, address=_address(task),
-        pressed=_pressed(card, visit, own.value) if own else "", last=desk.store.last(task.name, visit.by),
+        pressed=_find_key(card, visit, own.value) if own else "", last=desk.store.last(task.name, visit.by),
         once=make_once(), changed=bool(visit.asked("changed")),
     )  # fmt: skip
 
@@ -101,7 +101,7 @@ def keep_label(desk: Desk, visit: Visit) -> Response:
     return go_to(_address(task))
 
 
-def _pressed(card: PairCard, visit: Visit, value: object) -> str:
+def _find_key(card: PairCard, visit: Visit, value: object) -> str:
     """The key that a kept preference came from."""
     on_left = stands_left(card.item, visit.by)
     sides = {"first": "left" if on_left else "right", "second": "right" if on_left else "left"}

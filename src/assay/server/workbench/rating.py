@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from assay.analysis.label_exports import add_human_columns
-from assay.analysis.rating_tasks import rated_answers, read_rating_task
+from assay.analysis.rating_tasks import read_rating_task, whole_answers
 from assay.curation.labelling import label_agreement, next_turn
 from assay.curation.labels import LabelConflict
 from assay.data.label import CANNOT_TELL, SUPPORT
@@ -56,8 +56,8 @@ def show_answer(desk: Desk, visit: Visit) -> Response:
     if not visit.by:
         return show(visit, "name", next=visit.path, task=task.file.name)
     labels = desk.store.current(task.name)
-    done = rated_answers(task, labels, visit.by)
-    taken = desk.held_by_others(task.name, visit.by)
+    done = whole_answers(task, labels, visit.by)
+    taken = desk.items_of_others(task.name, visit.by)
     turn = next_turn(task.items, done, visit.by, overlap=desk.overlap, taken=taken)
     card = task.by_key.get(visit.asked("card")) or (None if turn.place is None else task.cards[turn.place])
     desk.hold(task.name, visit.by, card.item if card else None)
@@ -79,7 +79,7 @@ def keep_label(desk: Desk, visit: Visit) -> Response:
     card = task.by_key.get(visit.form.get("card", ""))
     if card is None:
         raise UnknownName(say("answer"), visit.form.get("card", "")[:20], [])
-    item, value = _said(card, visit)
+    item, value = _read_form(card, visit)
     try:
         desk.store.add(
             task.name, "mark" if item == card.item else "statement", item, value, by=visit.by, key=visit.once,
@@ -87,12 +87,12 @@ def keep_label(desk: Desk, visit: Visit) -> Response:
         )  # fmt: skip
     except LabelConflict:
         return go_to(f"/rate/{task.file.key}?card={card.key}&changed=1")
-    own = rated_answers(task, desk.store.current(task.name), visit.by)
+    own = whole_answers(task, desk.store.current(task.name), visit.by)
     done = any(label.by == visit.by and label.item == card.item for label in own)
     return go_to(f"/rate/{task.file.key}" + ("" if done else f"?card={card.key}"))
 
 
-def _said(card: AnswerCard, visit: Visit) -> tuple[Item, float | str]:
+def _read_form(card: AnswerCard, visit: Visit) -> tuple[Item, float | str]:
     """What a form is about, and what it says."""
     place, value = visit.form.get("statement", ""), visit.form.get("value", "")
     if place == "" and value in {str(mark) for mark in _MARKS}:
@@ -114,7 +114,7 @@ def show_results(desk: Desk, visit: Visit) -> Response:
     """What was said, and how far people agree."""
     task = _task(desk, visit)
     labels = desk.store.current(task.name)
-    done = rated_answers(task, labels, visit.by)
+    done = whole_answers(task, labels, visit.by)
     turn = next_turn(task.items, done, visit.by, overlap=desk.overlap) if visit.by else None
     statements, marks = _split(labels)
     return show(
@@ -131,17 +131,17 @@ def _split(labels: list[Label]) -> tuple[list[Label], list[Label]]:
 def send_samples(desk: Desk, visit: Visit) -> Response:
     """The samples with the columns of people."""
     task = _task(desk, visit)
-    return send_file(f"{_stem(task)}.jsonl", _filled(desk, task), "application/x-ndjson")
+    return send_file(f"{_stem(task)}.jsonl", _fill_in_file(desk, task), "application/x-ndjson")
 
 
 def save_samples(desk: Desk, visit: Visit) -> Response:
     """Write the samples with the columns of people into the folder."""
     task = _task(desk, visit)
-    write_atomically(desk.space.own / f"{_stem(task)}.jsonl", _filled(desk, task))
+    write_atomically(desk.space.own / f"{_stem(task)}.jsonl", _fill_in_file(desk, task))
     return go_to(f"/rate/{task.file.key}/results?saved=1")
 
 
-def _filled(desk: Desk, task: RatingTask) -> bytes:
+def _fill_in_file(desk: Desk, task: RatingTask) -> bytes:
     labels = desk.store.current(task.name)
     if not any(one.counts for one in labels):
         raise InputError(say("nothing is labelled yet"))

@@ -59,7 +59,7 @@ def show_card(desk: Desk, visit: Visit) -> Response:
         return show(visit, "name", next=visit.path, task=task.file.name)
     labels = desk.store.current(task.name)
     turn = next_turn(
-        task.items, labels, visit.by, overlap=desk.overlap, taken=desk.held_by_others(task.name, visit.by)
+        task.items, labels, visit.by, overlap=desk.overlap, taken=desk.items_of_others(task.name, visit.by)
     )  # fmt: skip
     card = task.by_key.get(visit.asked("card")) or (None if turn.place is None else task.cards[turn.place])
     desk.hold(task.name, visit.by, card.item if card else None)
@@ -125,14 +125,14 @@ def send_judgments(desk: Desk, visit: Visit) -> Response:
 def send_list(desk: Desk, visit: Visit) -> Response:
     """The list, filled in."""
     task = _task(desk, visit)
-    return send_file(f"{_stem(task)}.jsonl", _filled(desk, task), "application/x-ndjson")
+    return send_file(f"{_stem(task)}.jsonl", _fill_in_file(desk, task), "application/x-ndjson")
 
 
 def save_labels(desk: Desk, visit: Visit) -> Response:
     """Write the grades into the folder, where commands read them."""
     task = _task(desk, visit)
     if task.sampled:  # judgments without their probabilities would be taken for complete
-        write_atomically(desk.space.own / f"{_stem(task)}.jsonl", _filled(desk, task))
+        write_atomically(desk.space.own / f"{_stem(task)}.jsonl", _fill_in_file(desk, task))
     else:
         _write_judgments(desk, task)
     return go_to(f"/label/{task.file.key}/results?saved=1")
@@ -144,7 +144,7 @@ def _write_judgments(desk: Desk, task: RelevanceTask) -> Path:
     return place
 
 
-def _filled(desk: Desk, task: RelevanceTask) -> bytes:
+def _fill_in_file(desk: Desk, task: RelevanceTask) -> bytes:
     rows = fill_in(task.rows, desk.store.current(task.name))
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace")
 

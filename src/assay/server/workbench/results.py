@@ -16,11 +16,11 @@ from assay.analysis.result_difference import (
     SIGNS,
     QueryFilter,
     choose_system,
+    common_measures,
     find_difference,
     list_all_systems,
     queries_for,
-    ranked_lists,
-    shared_measures,
+    read_lists,
 )
 from assay.errors import AssayError, NotComparable, UnknownName, UsageError
 from assay.messages import ends, say
@@ -105,7 +105,7 @@ def send_report(desk: Desk, visit: Visit) -> Response:
 
 def show_difference(desk: Desk, visit: Visit) -> Response:
     """The decision on two systems, and the queries that changed; all of its state is in the address."""
-    systems, baseline, other, measures = _chosen(desk, visit)
+    systems, baseline, other, measures = _choose_systems(desk, visit)
     measure = visit.asked("m") if visit.asked("m") in measures else next(iter(measures), "")
     found: Difference | None = None
     fault: AssayError | None = None
@@ -128,7 +128,7 @@ def show_difference(desk: Desk, visit: Visit) -> Response:
 
 def show_query(desk: Desk, visit: Visit) -> Response:
     """One query under both systems: the lists side by side, with the previous and the next of the same filter."""
-    systems, baseline, other, measures = _chosen(desk, visit)
+    systems, baseline, other, measures = _choose_systems(desk, visit)
     measure = visit.asked("m") if visit.asked("m") in measures else next(iter(measures), "")
     found = find_difference(baseline, other, measure, queries_for(desk.space, baseline.scores))
     wanted = _filter(visit)
@@ -138,7 +138,7 @@ def show_query(desk: Desk, visit: Visit) -> Response:
         raise UnknownName(say("query"), visit.asked("query")[:100], [])
     ids = [one.query_id for one in within]
     place = ids.index(query.query_id) if query.query_id in ids else -1
-    lists = ranked_lists(desk.space, [baseline, other], query.query_id)
+    lists = read_lists(desk.space, [baseline, other], query.query_id)
     return show(
         visit, "query", baseline=baseline, other=other, measure=measure, query=query, number=number, lists=lists,
         before=ids[place - 1] if place > 0 else "", after=ids[place + 1] if 0 <= place < len(ids) - 1 else "",
@@ -151,7 +151,7 @@ def _keys(visit: Visit) -> list[str]:
     return visit.request.query_params.getlist("r")[:2]
 
 
-def _chosen(desk: Desk, visit: Visit) -> tuple[list[System], System, System, list[str]]:
+def _choose_systems(desk: Desk, visit: Visit) -> tuple[list[System], System, System, list[str]]:
     """The systems of the results, and the two that are compared: at first the best of the earlier and of the later."""
     keys = _keys(visit)
     dated = sorted(keys, key=lambda key: desk.space.result(key).result.origin.date)
@@ -164,7 +164,7 @@ def _chosen(desk: Desk, visit: Visit) -> tuple[list[System], System, System, lis
     baseline, other = (
         choose_system(systems, visit.asked(name), otherwise) for name, otherwise in (("base", first), ("other", last))
     )
-    return systems, baseline, other, [] if baseline is other else shared_measures(baseline, other)
+    return systems, baseline, other, [] if baseline is other else common_measures(baseline, other)
 
 
 def _best_of(desk: Desk, systems: list[System], key: str) -> System:
