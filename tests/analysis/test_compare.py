@@ -537,7 +537,7 @@ def test_rounding_is_no_difference():
     assert pair[0]["map"] == pytest.approx(7 / 12)
     contrast = compare(pair).contrast("two", "map")
     assert (contrast.wins, contrast.ties, contrast.losses, contrast.pvalue) == (0, 40, 0, 1.0)
-    assert contrast.unchanged
+    assert contrast.changes_nothing
     assert contrast.difference.estimate == 0
 
 
@@ -588,7 +588,10 @@ def test_lists_that_lost_documents_are_no_rerankers_unless_the_protocol_says_so(
     damaged, *rerankers = found.likeness
     assert (damaged.from_candidates, damaged.reordered, damaged.reranks) == (1.0, 0.0, False)
     assert [(one.reordered, one.reranks) for one in rerankers] == [(1.0, True), (1.0, True)]
-    assert [lifts[0].system for lifts in found.lifted()] == (["damaged"] if lifted else []) + ["reordered", "cut"]
+    assert [lifts[0].system for lifts in found.lifts_by_system()] == (["damaged"] if lifted else []) + [
+        "reordered",
+        "cut",
+    ]
 
 
 def test_means_next_to_a_bound_of_their_measure_are_named_with_their_intervals():

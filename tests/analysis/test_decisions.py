@@ -133,7 +133,7 @@ def test_queries_of_weight_0_are_neither_wins_nor_losses():
     after[:3], weights[:3] = 1.0, 0.0
     found, contrast = contrast_of(before, after, weights=weights)
     assert (contrast.wins, contrast.ties, contrast.losses, contrast.gained) == (0, 397, 0, ())
-    assert (contrast.unchanged, found.queries) == (True, 397)
+    assert (contrast.changes_nothing, found.queries) == (True, 397)
     assert contrast.limit == pytest.approx(1 - 0.05 ** (1 / 397))
     new, old = scores("new", after, weights=weights), scores("old", before, weights=weights)
     check = gate(new, [NotWorse("ndcg@10", old)]).checks[0]

@@ -230,7 +230,7 @@ def test_every_system_of_a_result_file_is_diagnosed(tmp_path):
     scores = [assay.evaluate(judged, run, protocol="rag", name=name) for name, run in runs.items()]
     assay.write_result(scores, tmp_path / "r.json")
     found = assay.diagnose_result(tmp_path / "r.json")
-    assert [(one.system, any(check.missed for check in one.targets)) for one in found] == [
+    assert [(one.system, any(check.misses_target for check in one.targets)) for one in found] == [
         ("good", True),  # precision@5 of one relevant document
         ("bad", True),
     ]

@@ -185,7 +185,7 @@ def test_folded_chunks_of_some_queries_stay_where_they_are():
     judged = Judgments.from_dict({query: {"x": 1, "z": 2} for query in "abc"})
     ranking = rank_run(judged, Run(frame), ties="given", folded=True)
     part = ranking.only(np.array([0, 2]))
-    assert ranking.shown(3).tolist() == [1, 1, 2] and part.shown(3).tolist() == [1, 2]
+    assert ranking.count_shown(3).tolist() == [1, 1, 2] and part.count_shown(3).tolist() == [1, 2]
     assert part.position.tolist() == [1, 3] and part.query.tolist() == [0, 1] and part.pool_of_hit.tolist() == [0, 2]
 
 

@@ -16,10 +16,10 @@ from assay.analysis.check_faults import (
     commonest,
     contradicts,
     ids_in_other_forms,
-    judged_faults,
-    listed_faults,
+    judgment_faults,
     one_id_in_two_forms,
     pairs,
+    ranking_faults,
 )
 from assay.formats.conversion import as_judgments, as_whole_run, each_run
 from assay.formats.raw import raw_judgments, raw_run
@@ -76,7 +76,7 @@ def _open_run(given: Any, kind: str | None, encoding: str | None) -> tuple[pl.Da
 
 def check_judgments(frame: pl.DataFrame, where: str) -> list[Finding]:
     """Look for duplicates, conflicting, negative, fractional or one-sided grades."""
-    found = [*_ids(frame, where), *_faults(frame, judged_faults(), where)]
+    found = [*_ids(frame, where), *_faults(frame, judgment_faults(), where)]
     hopeless = frame.group_by("query_id", maintain_order=True).agg(pl.col("grade").max()).filter(pl.col("grade") <= 0)
     if len(hopeless):
         ids = hopeless["query_id"]
@@ -87,7 +87,7 @@ def check_judgments(frame: pl.DataFrame, where: str) -> list[Finding]:
 
 def check_run(frame: pl.DataFrame, where: str) -> list[Finding]:
     """Look for duplicates, bad scores, ties, rows out of order and ranks that contradict scores."""
-    found = [*_ids(frame, where), *_faults(frame, listed_faults(frame.columns), where)]
+    found = [*_ids(frame, where), *_faults(frame, ranking_faults(frame.columns), where)]
     per_query = frame.group_by("query_id", maintain_order=True).agg(
         pl.len(),
         pl.col("score").n_unique().alias("scores"),

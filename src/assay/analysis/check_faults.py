@@ -30,7 +30,7 @@ class RowFault:
     error: bool = False
 
 
-def judged_faults() -> tuple[RowFault, ...]:
+def judgment_faults() -> tuple[RowFault, ...]:
     """What may be wrong with rows of judgments."""
     grade = pl.col("grade")
     fractional = grade.is_finite() & (grade != grade.round())
@@ -42,7 +42,7 @@ def judged_faults() -> tuple[RowFault, ...]:
     )
 
 
-def listed_faults(names: Sequence[str]) -> tuple[RowFault, ...]:
+def ranking_faults(names: Sequence[str]) -> tuple[RowFault, ...]:
     """What may be wrong with rows of a run that has these columns."""
     repeats = _repeats("query_id", "chunk_id" if "chunk_id" in names else "doc_id")
     return (

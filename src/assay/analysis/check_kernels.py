@@ -17,10 +17,10 @@ from assay.analysis.check_faults import (
     contradicts,
     form_of,
     ids_in_other_forms,
-    judged_faults,
-    listed_faults,
+    judgment_faults,
     one_id_in_two_forms,
     pairs,
+    ranking_faults,
 )
 from assay.analysis.query_kernel import refuse_blanks
 from assay.lazy import pl
@@ -55,7 +55,7 @@ class CheckGrades:
         rows = rows.sort("query_id", "doc_id", "grade", nulls_last=True)
         hopeless = rows.group_by("query_id").agg(pl.col("grade").max()).filter(pl.col("grade") <= 0)
         return _frame(
-            [*_blanks(rows, ""), *_faults(rows, judged_faults(), ""),
+            [*_blanks(rows, ""), *_faults(rows, judgment_faults(), ""),
              *_queries(hopeless["query_id"], "no relevant document", "")],
             rows.group_by("query_id").agg(n=pl.len()),
         )  # fmt: skip
@@ -101,7 +101,7 @@ def _check_list(rows: pl.DataFrame, judged: pl.DataFrame, system: str) -> pl.Dat
     per_query = per_query.join(sizes, on="query_id", how="left").join(gaps, on="query_id", how="left")
     tallies = [
         *_blanks(rows, system),
-        *_faults(rows, listed_faults(rows.columns), system),
+        *_faults(rows, ranking_faults(rows.columns), system),
         *_queries(per_query.filter("tied")["query_id"], "all scores tied", system),
         *_queries(per_query.filter("wrong")["query_id"], "rank contradicts score", system),
         *_tally(system, GAPS, "", len(lost), _first_rows(lost)),

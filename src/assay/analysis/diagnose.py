@@ -106,9 +106,9 @@ def _ends(target: Target, value: float, interval: Interval | None) -> tuple[floa
 def _fit(check: TargetCheck, label: str, k: int, attainable: Attainable) -> TargetCheck:
     """Mark a target that no system could reach as unattainable, and keep only advice that can help here."""
     most = attainable.limits.get(label)
-    if most is not None and not check.reached and not check.target.is_reached(most, check.target.target):
+    if most is not None and not check.reaches_target and not check.target.is_reached(most, check.target.target):
         return replace(check, status="unattainable", advice="", limit=most)
-    if not check.missed or not check.target.helps:
+    if not check.misses_target or not check.target.helps:
         return check
     buried, absent = attainable.buried.get(k, 0), attainable.absent
     useful = {"order": buried > 0, "depth": buried > 0, "retrieval": absent > 0}

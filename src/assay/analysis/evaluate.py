@@ -185,7 +185,7 @@ def evaluate(
     def score_run(name: str) -> Scores:
         return evaluate_run(judged, runs[name], settings, name=name, **options)
 
-    return dict(zip(runs, map_runs(score_run, list(runs), judged, settings.shared), strict=True))
+    return dict(zip(runs, map_runs(score_run, list(runs), judged, settings.common), strict=True))
 
 
 def evaluate_run(

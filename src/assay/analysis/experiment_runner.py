@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from assay.analysis.experiment import describe_experiment, evaluate_experiment
 from assay.analysis.experiment_refusals import count_refusals
 from assay.analysis.experiment_scores import Evaluator
-from assay.analysis.proposal_files import carry_out, unlabelled_experiment
+from assay.analysis.proposal_files import carry_out, leave_out_labels
 from assay.errors import InputError, UnknownName, UsageError, cause
 from assay.formats.files import file_name, write_atomically
 from assay.formats.queries import read_queries
@@ -260,7 +260,7 @@ def run_unlabelled(
     >>> [query.text for query in assay.run_unlabelled(proposal).collection.queries]
     ['why is tea green']
     """
-    experiment = unlabelled_experiment(found, load_experiment(found.experiment, only=only))
+    experiment = leave_out_labels(found, load_experiment(found.experiment, only=only))
     return None if experiment is None else conduct(experiment, limit=limit, cache=cache, tell=tell)
 
 

@@ -54,7 +54,7 @@ class Contents:
     suffixes: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def labelled(self) -> bool:
+    def has_labels(self) -> bool:
         """Return whether there are queries, and judgments or gold of them."""
         return "queries" in self.roles and bool({"judgments", "gold"} & self.roles.keys())
 

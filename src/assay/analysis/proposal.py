@@ -89,7 +89,7 @@ def propose_experiment(
     found = look_into(place, tell)
     own = _count(found)
     questions = _plan_questions(found, to, n=n, seed=seed, judge=judge, tell=tell)
-    means = _look_around(found, questions.n + (0 if found.labelled else own))
+    means = _look_around(found, questions.n + (0 if found.has_labels else own))
     sizes = _sizes_for(found) if means.splitter else []
     text = _toml(place, to, found, sizes, means)
     digest = found.digest
@@ -106,11 +106,11 @@ def propose_experiment(
         combinations=tuple(one.name for one in grid),
         questions=questions.n, known_items=questions.known_items, seed=seed, judge=questions.judge,
         calls=questions.calls, cost=questions.cost, most=questions.most, currency=questions.currency,
-        made=questions.made, unlabelled=0 if found.labelled else own,
-        unlabelled_at="" if found.labelled or not own else os.fspath(found.roles["queries"]),
+        made=questions.made, unlabelled=0 if found.has_labels else own,
+        unlabelled_at="" if found.has_labels or not own else os.fspath(found.roles["queries"]),
         seconds=_estimate(found, sizes, means), files=found.files, unread=found.unread,
         missing=tuple(_missing(found, questions)), warnings=tuple(_warnings(found, questions, judge)),
-        more=_more(means, 0 if found.labelled else questions.n),
+        more=_more(means, 0 if found.has_labels else questions.n),
     )  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def _plan_questions(
     found: Contents, to: Path, *, n: int, seed: int, judge: Client | None, tell: Callable[[str, int, int], object]
 ) -> _Questions:
     """Those of the folder; those that an earlier run left; else known items, or what a model would write."""
-    if found.labelled:
+    if found.has_labels:
         return _Questions(_count(found))
     if is_set(to / QUESTIONS):
         about = next(one for one in read_manifest(to / QUESTIONS).files.values() if one.role == "queries")
@@ -183,7 +183,7 @@ def _toml(place: Path, to: Path, found: Contents, sizes: list[int], means: _Mean
 
     data = {"documents": '"documents.jsonl"' if found.copied else path(found.documents_at)}
     data |= {"queries": '"questions"', "gold": '"questions"'}
-    if found.labelled:
+    if found.has_labels:
         data = {"documents": data["documents"]} | {role: path(at) for role, at in found.roles.items()}
     lines = [
         "# Proposed by assay run. Change what you like: the same command runs it as it is then.",
@@ -198,7 +198,7 @@ def _toml(place: Path, to: Path, found: Contents, sizes: list[int], means: _Mean
         lines += ["", "[[rerank]]", 'method = "none"', "", "[[rerank]]", 'name = "minilm"', 'method = "embedding"']
         lines += ['embedder = "minilm"', f"depth = {_RERANKED}"]
     spans = f'"span_recall(characters={_BUDGET})@100", "span_recall@5", '
-    measures = "" if found.labelled and "gold" not in found.roles else spans
+    measures = "" if found.has_labels and "gold" not in found.roles else spans
     lines += ["", "[evaluate]", f'measures = [{measures}"ndcg@10", "recall@10", "reciprocal_rank@10"]']
     return "\n".join(lines) + "\n"
 
@@ -241,7 +241,7 @@ def _seconds_of(name: str, sample: list[str]) -> float:
 
 def _missing(found: Contents, questions: _Questions) -> list[str]:
     """What is not in the folder and would make the numbers worth more."""
-    if found.labelled:
+    if found.has_labels:
         return []
     maker = "written" if questions.judge else "made"
     if "queries" in found.roles:
@@ -258,9 +258,9 @@ def _warnings(found: Contents, questions: _Questions, judge: Client | None) -> l
         told.append(say("proposal.copies", n=copies))
     if (empty := len(found.documents) - len(texts)) > 0:
         told.append(say("proposal.empty", n=empty))
-    if found.labelled and questions.n < _FEW:
+    if found.has_labels and questions.n < _FEW:
         told.append(say("proposal.few", n=questions.n))
-    if judge is not None and found.labelled:
+    if judge is not None and found.has_labels:
         told.append(say("proposal.judge_unused", model=judge.model))
     if judge is not None and questions.made and not questions.judge:
         told.append(say("proposal.known_items_there", model=judge.model))

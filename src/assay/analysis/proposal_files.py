@@ -77,7 +77,7 @@ def write_proposal(found: Proposal) -> Path:
 
 def style_seeds(found: Contents) -> tuple[str, ...]:
     """Queries of a folder that have no labels, whose style a model imitates."""
-    if found.labelled or "queries" not in found.roles:
+    if found.has_labels or "queries" not in found.roles:
         return ()
     return tuple(read_queries(found.roles["queries"]).texts().values())
 
@@ -135,7 +135,7 @@ def _make_questions(
     return made
 
 
-def unlabelled_experiment(found: Proposal, experiment: Experiment) -> Experiment | None:
+def leave_out_labels(found: Proposal, experiment: Experiment) -> Experiment | None:
     """The same combinations over the folder's queries that have no labels, if there are some; nothing is scored."""
     if not found.unlabelled_at:
         return None

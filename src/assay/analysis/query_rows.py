@@ -65,7 +65,7 @@ def make_rows(ranking: Ranking, settings: Settings) -> QueryRows:
         values=values,
         status=status,
         tied=tied,
-        shown={k: ranking.shown(k) for k in depths},
+        shown={k: ranking.count_shown(k) for k in depths},
         known=dict(zip(depths, ranking.count_judged(depths), strict=True)),
     )
 

@@ -34,7 +34,7 @@ class QueryMarks(Protocol):
         """Which the run has."""
 
 
-def counted(rows: QueryMarks, settings: Settings) -> Bools:
+def mark_scored(rows: QueryMarks, settings: Settings) -> Bools:
     """Mark the queries that are in a mean: for coverage, every query of the run."""
     everything = any(measure.spec.over == "run" for measure in settings.measures.values())
     return rows.judged | rows.in_run if everything else rows.judged
@@ -44,7 +44,7 @@ def align_weights(rows: QueryMarks, settings: Settings, weights: Mapping[str, fl
     """Align query weights; every query that is in a mean needs one."""
     if weights is None:
         return None
-    pairs = zip(rows.query_ids, counted(rows, settings), strict=True)
+    pairs = zip(rows.query_ids, mark_scored(rows, settings), strict=True)
     lacking = [query for query, needs in pairs if needs and query not in weights]
     if lacking:
         raise InputError(
@@ -65,7 +65,7 @@ def align_clusters(rows: QueryMarks, settings: Settings, clusters: Mapping[str, 
     """What each query belongs to; every query that is in a mean must belong to something."""
     if clusters is None:
         return None
-    pairs = zip(rows.query_ids, counted(rows, settings), strict=True)
+    pairs = zip(rows.query_ids, mark_scored(rows, settings), strict=True)
     lacking = [query for query, needs in pairs if needs and query not in clusters]
     if lacking:
         raise InputError(

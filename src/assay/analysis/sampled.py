@@ -116,7 +116,7 @@ def _keep_judged(ranking: Ranking, inclusion: Floats) -> sampled.SampledRanking:
 
 def _estimate_outside_pool(sample: sampled.SampledRanking, k: int) -> float:
     """The estimated share of the documents in the top k that were not in the pool."""
-    shown = sample.ranking.shown(k)
+    shown = sample.ranking.count_shown(k)
     kept = sample.ranking.judged & (shown > 0)
     covered = sample.total((sample.rank <= k).astype(np.float64))
     return float(np.clip(1 - covered[kept].sum() / max(float(shown[kept].sum()), 1.0), 0, 1))

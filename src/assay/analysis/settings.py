@@ -45,7 +45,7 @@ class Settings:
         return tuple(measure.column(label) for label, measure in self.measures.items())
 
     @property
-    def shared(self) -> tuple[object, ...]:
+    def common(self) -> tuple[object, ...]:
         """What the scores of all runs have in common."""
         return self.protocol, self.asked, self.columns, *self.columns
 

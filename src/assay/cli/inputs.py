@@ -73,7 +73,7 @@ class Inputs:
 
         if len(self.open_runs) == 1:
             return [self.score(run) for run in self.runs()]
-        found = map_runs(self.score, self.open_runs, self.judgments, self.settings.shared)
+        found = map_runs(self.score, self.open_runs, self.judgments, self.settings.common)
         return list(progress.each(found, say("progress.evaluating"), len(self.open_runs)))
 
     def report(self, result: Result, place: str | None) -> None:

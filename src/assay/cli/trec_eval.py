@@ -70,7 +70,7 @@ def command(
         ranking = rank_run(judgments, lists, float32=float32)
     except Repeated as error:
         raise locate(lists.source, error) from None
-    ranking = ranking.condensed() if judged_only else ranking
+    ranking = ranking.condense() if judged_only else ranking
     options = Options(per_query, complete, not no_summary, version, read_zscores(zscore_file) if zscore_file else None)
     lines = output(ranking, columns, last_tag(run), options)
     if _on_terminal():  # the tag and the query ids are the files' own; elsewhere every byte stays

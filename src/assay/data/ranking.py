@@ -71,7 +71,7 @@ class Ranking:
         """Mark the hits in the top k."""
         return np.ones(len(self.rank), dtype=bool) if k is None else self.position <= k
 
-    def shown(self, k: int | None) -> Ints:
+    def count_shown(self, k: int | None) -> Ints:
         """Count the documents that the top k really holds."""
         if k is None:
             return self.retrieved
@@ -147,7 +147,7 @@ class Ranking:
 
     # Other views of the same lists --------------------------------------------------------------------------------
 
-    def condensed(self) -> Ranking:
+    def condense(self) -> Ranking:
         """Leave only judged documents in the lists, closing the gaps."""
         keep = self.is_judged
         query, first = self.query[keep], self.tie_first[keep]

@@ -149,7 +149,7 @@ class RequestRow:
         return self._count_documents("clicked unseen", pl.col("clicked") & ~pl.col("shown"))
 
     @property
-    def unplaced_clicks(self) -> pl.Expr:
+    def clicks_nowhere(self) -> pl.Expr:
         """How many different results were shown and clicked at no known position."""
         return self._count_documents("nowhere", pl.col("clicked") & pl.col("shown") & pl.col("position").is_null())
 

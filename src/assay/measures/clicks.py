@@ -51,7 +51,7 @@ def ctr(row: RequestRow, k: int | None) -> RequestCounts:
     Not when: quality as such is meant: people click what stands high (position bias), what looks attractive, and
       nothing where the answer is on the page.
     """
-    unplaced = pl.lit(0) if k is None else row.unplaced_clicks
+    unplaced = pl.lit(0) if k is None else row.clicks_nowhere
     return RequestCounts(row.hits(k), row.list_size(k), row.unseen_clicks + unplaced)
 
 

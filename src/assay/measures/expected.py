@@ -31,7 +31,7 @@ def share_in_top(ranking: Ranking, k: int | None) -> Floats:
 
 def precision(ranking: Ranking, k: int, *, over: str = "k", min_relevance: float = 1) -> Floats:
     """Expected precision@k."""
-    divisor = np.full(len(ranking), float(k)) if over == "k" else ranking.shown(k)
+    divisor = np.full(len(ranking), float(k)) if over == "k" else ranking.count_shown(k)
     return ratio(_mean_found(ranking, k, min_relevance), divisor)
 
 

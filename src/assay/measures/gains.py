@@ -371,7 +371,7 @@ def rbp_residual(
     mask = ranking.within(k) & ranking.is_judged
     left = 1.0 - (1 - p) * ranking.total(p ** (ranking.rank - 1.0), mask)
     if tail == "trec":
-        left = np.where(ranking.count(mask) < ranking.shown(k), left, 0.0)
+        left = np.where(ranking.count(mask) < ranking.count_shown(k), left, 0.0)
     return left
 
 

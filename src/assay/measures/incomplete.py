@@ -93,7 +93,7 @@ def geometric_bpref(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> 
 def _divisor(ranking: Ranking, k: int | None, over: str, name: str) -> Floats | Ints:
     """What a share of the top k is taken of: the documents it really holds, or k."""
     if over == "retrieved":
-        return ranking.shown(k)
+        return ranking.count_shown(k)
     if k is None:
         raise UsageError(say("{name}(over='k') needs a cutoff: write {name}(over='k')@10", name=name))
     return np.full(len(ranking), float(k))
@@ -128,5 +128,5 @@ def unjudged(ranking: Ranking, k: int | None, *, over: Literal["retrieved", "k"]
     Use when: as judged.
     Not when: you want a measure of quality, which it is not.
     """
-    left = ranking.shown(k) - ranking.count(ranking.within(k) & ranking.is_judged)
+    left = ranking.count_shown(k) - ranking.count(ranking.within(k) & ranking.is_judged)
     return ratio(left, _divisor(ranking, k, over, "unjudged"))

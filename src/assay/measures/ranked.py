@@ -50,7 +50,7 @@ def precision(ranking: Ranking, k: int, *, over: Literal["k", "retrieved"] = "k"
     Use when: people look at the first results only, and wrong ones waste their time.
     Not when: nothing may be missed, or queries differ widely in their number of relevant documents.
     """
-    divisor = np.full(len(ranking), float(k)) if over == "k" else ranking.shown(k)
+    divisor = np.full(len(ranking), float(k)) if over == "k" else ranking.count_shown(k)
     return ratio(count_relevant(ranking, k, min_relevance), divisor)
 
 

@@ -207,7 +207,7 @@ class Measure:
                 say("{name} needs judgments with subtopics (the second column of the judgments file)", name=self.name)
             )
         if dict(self.params).get("judged_only"):
-            ranking = ranking.condensed()
+            ranking = ranking.condense()
         function = spec.function
         if ranking.expected and not spec.order_free:
             if spec.expected is None:

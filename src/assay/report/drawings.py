@@ -57,7 +57,7 @@ class Pen:
         return tell(say(roles[name]), self.lang) if name and name in roles else ""
 
     @cached_property
-    def known(self) -> Mapping[str, int]:
+    def colours_of_systems(self) -> Mapping[str, int]:
         """The colours of systems."""
         colours = assign_colours(self.cast.systems if self.cast else ())
         return {self.text(name): colour for name, colour in colours.items()}
@@ -76,8 +76,8 @@ class Pen:
 
     def colours(self, names: Sequence[str]) -> list[str]:
         """The colours of names: those of systems, or one after the other."""
-        if all(name in self.known for name in names):
-            return [PALETTE[self.known[name] - 1] for name in names]
+        if all(name in self.colours_of_systems for name in names):
+            return [PALETTE[self.colours_of_systems[name] - 1] for name in names]
         return [PALETTE[place % len(PALETTE)] for place in range(len(names))]
 
     def colour(self, field: str = "series", *, legend: bool = True) -> Any:
@@ -149,7 +149,7 @@ def _intervals(pen: Pen) -> Any:
 
 
 def _are_known(pen: Pen) -> bool:
-    return bool(pen.places) and all(name in pen.known for name in pen.places)
+    return bool(pen.places) and all(name in pen.colours_of_systems for name in pen.places)
 
 
 def _zero_between(pen: Pen) -> list[Any]:

@@ -71,7 +71,7 @@ def inline(picture: str) -> str:
 def _use_tokens(tag: re.Match[str]) -> str:
     classes: list[str] = []
 
-    def replaced(found: re.Match[str]) -> str:
+    def replace_paint(found: re.Match[str]) -> str:
         kind, colour = found.groups()
         if colour == INK:
             return f'{kind}="currentColor"'
@@ -83,7 +83,7 @@ def _use_tokens(tag: re.Match[str]) -> str:
         classes.append(("c" if kind == "fill" else "l") + _TOKENS[colour])
         return ""
 
-    text = _PAINT.sub(replaced, tag[0])
+    text = _PAINT.sub(replace_paint, tag[0])
     return text.replace("<" + tag[1], f'<{tag[1]} class="{" ".join(classes)}"', 1) if classes else text
 
 

@@ -83,7 +83,7 @@ class Rules:
         """The level at which the first of these tests is made: alpha, divided by their number where it is corrected."""
         return self.alpha / self.family_size(systems, measures)
 
-    def needed_queries(self, reach: float) -> int:
+    def least_queries(self, reach: float) -> int:
         """How many queries without any difference it takes to call systems equivalent; `reach` is that of `decide`."""
         if self.smallest_effect >= reach:
             return LEAST_QUERIES
@@ -139,7 +139,7 @@ class Contrast:
     lost: tuple[Change, ...]
 
     @property
-    def unchanged(self) -> bool:
+    def changes_nothing(self) -> bool:
         """Return whether no query differs."""
         return not self.wins and not self.losses
 
@@ -163,7 +163,7 @@ class Contrast:
         """What came out: the verdict, or why there is none."""
         if self.too_few:
             return "too_few" if self.difference.n < LEAST_QUERIES else "too_few_by_weight"
-        if not self.unchanged:
+        if not self.changes_nothing:
             return self.verdict
         if self.limit is None:
             return "unchanged_unbounded"
@@ -351,7 +351,7 @@ class Comparison(Record):
             say("contrast"), f"{system} on {measure}", [f"{c.system} on {c.measure}" for c in self.contrasts]
         )
 
-    def lifted(self) -> list[tuple[Lift, ...]]:
+    def lifts_by_system(self) -> list[tuple[Lift, ...]]:
         """Lifts of each system that only reorders the baseline's documents."""
         names = dict.fromkeys(lift.system for lift in self.lifts)
         return [tuple(lift for lift in self.lifts if lift.system == name) for name in names]

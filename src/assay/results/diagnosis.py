@@ -35,12 +35,12 @@ class TargetCheck:
     limit: float | None = None
 
     @property
-    def missed(self) -> bool:
+    def misses_target(self) -> bool:
         """Return whether the value was measured and does not reach the target."""
         return self.status in {"low", "high"}
 
     @property
-    def reached(self) -> bool:
+    def reaches_target(self) -> bool:
         """Return whether the value surely reaches the target."""
         return self.status in {"ok", "excellent"}
 
@@ -115,7 +115,7 @@ class Diagnosis(Record):
     def limit_of(self, check: TargetCheck) -> float | None:
         """The highest value that any system could have, where that is below a target that is not reached."""
         most = self.limits.get(check.target.measure, 1.0) if check.limit is None else check.limit
-        return None if check.reached or check.target.below or most >= check.target.target else most
+        return None if check.reaches_target or check.target.below or most >= check.target.target else most
 
     def count(self, *statuses: TargetStatus) -> int:
         """How many targets have one of these statuses."""

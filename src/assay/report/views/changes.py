@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def differences(comparison: Comparison, changes: Mapping[str, QueryChanges], place: int, measure: str) -> list[Block]:
     """What each query gained and lost: the most interesting system first."""
     first = comparison.leading_contrast(measure)
-    return _drawn(first, changes[first.system], f"{place}-0")
+    return _draw(first, changes[first.system], f"{place}-0")
 
 
 def more_differences(
@@ -37,12 +37,12 @@ def more_differences(
         if contrast.system != first.system:
             title = say("report.against", system=contrast.system, baseline=comparison.baseline)
             own = movers(comparison, contrast)
-            drawn = _drawn(contrast, changes[contrast.system], f"{place}-{number_}")
+            drawn = _draw(contrast, changes[contrast.system], f"{place}-{number_}")
             folds.append(Fold(title, (*drawn, *([] if own is None else [own]))))
     return folds
 
 
-def _drawn(contrast: Contrast, found: QueryChanges, key: str) -> list[Block]:
+def _draw(contrast: Contrast, found: QueryChanges, key: str) -> list[Block]:
     return [_bars(found, contrast, key), _scatter(found, key)]
 
 

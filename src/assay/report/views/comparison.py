@@ -108,8 +108,8 @@ def _more(comparison: Comparison, contrast: Contrast) -> Said | str:
         return _note_failure(comparison, contrast)
     if contrast.reach is None:
         return say("compare.unbounded") if within else _power(comparison, contrast)
-    if contrast.unchanged or within:
-        needed = rules.needed_queries(contrast.reach)
+    if contrast.changes_nothing or within:
+        needed = rules.least_queries(contrast.reach)
         short = contrast.effective_n < needed
         return say("compare.needed" if short else "compare.rare", n=needed, smallest=rules.smallest_effect)
     return _power(comparison, contrast)
@@ -209,11 +209,11 @@ def _payment(comparison: Comparison, lift: Lift) -> list[Said]:
     """Say whether the gain is shown to be above what makes a reranker pay, and where that number comes from."""
     gain, worth = lift.relative.estimate or 0.0, comparison.rules.worth
     contrast = comparison.contrast(lift.system, lift.measure)
-    if contrast.unchanged and lift.pays == "open":
+    if contrast.changes_nothing and lift.pays == "open":
         key = "compare.keeps_unbounded" if contrast.reach is None else "compare.keeps_open"
         same = say(key, n=contrast.difference.n, measure=lift.measure, worth=worth)
         return [same, say("compare.worth", worth=worth)]
-    if contrast.unchanged:
+    if contrast.changes_nothing:
         change = say("compare.keeps_all", measure=lift.measure)
         return [say(f"compare.pays_{lift.pays}", change=change, worth=worth), say("compare.worth", worth=worth)]
     key = "compare.gains" if gain > 0 else "compare.loses" if gain < 0 else "compare.keeps"
@@ -332,7 +332,7 @@ def _unseen(tested: Sequence[Contrast]) -> list[Said]:
 
 def _lists(comparison: Comparison) -> list[Block]:
     """What is known about the lists behind the scores."""
-    blocks = [block for found in comparison.lifted() for block in lifts(comparison, found)]
+    blocks = [block for found in comparison.lifts_by_system() for block in lifts(comparison, found)]
     return [*blocks, *([likeness(comparison, comparison.likeness)] if comparison.likeness else [])]
 
 

@@ -13,7 +13,7 @@ from assay.report.numbers import number, pvalue
 from assay.report.views import answers, comparison, conclusion
 from assay.report.views.queries import subject_of
 from assay.report.views.scores import name_measure
-from assay.report.views.spread import failed_answers, spread
+from assay.report.views.spread import draw_failures, spread
 from assay.results.answers import AnswerDetails, by_stage
 from assay.results.experiment import Findings
 
@@ -106,7 +106,7 @@ def _of_means(group: Group, told: Verdict) -> Decision:
 def _picture(group: Group) -> Chart | None:
     """Where answers failed, else how values are spread."""
     details = [part for one in group.results for part in one.every(AnswerDetails)]
-    drawn = [*(failed_answers(one, 0) for one in details), *(spread(one, 0) for one in group.distributions[:1])]
+    drawn = [*(draw_failures(one, 0) for one in details), *(spread(one, 0) for one in group.distributions[:1])]
     found = next((one for one in drawn if one is not None and not one.is_flat), None)
     return None if found is None else replace(found, name="first")
 
@@ -144,5 +144,5 @@ def _of_diagnosis(found: Diagnosis) -> list[Step]:
         if queries:
             text = say(f"diagnose.{stage}", n=len(queries), k=found.k)
             steps.append(Step(text, page_address("queries", failure=stage_code(stage))))
-    missed = [check for check in found.targets if check.missed and check.advice]
+    missed = [check for check in found.targets if check.misses_target and check.advice]
     return [*steps, *(Step(check.advice) for check in missed)]

@@ -88,7 +88,7 @@ def targets(found: Sequence[Diagnosis]) -> list[Block]:
     ]
     if any(check.status == "unclear" for _, check in known):
         ends.append(say("diagnose.unclear"))
-    if all(check.reached or check.status == "unmeasured" for _, check in known):
+    if all(check.reaches_target or check.status == "unmeasured" for _, check in known):
         ends.append(say("diagnose.all_reached"))
     texts = (5 + many, 6 + many)
     table = Table(headers, rows, caption=say("diagnose.targets"), names=1 + many, texts=texts)

@@ -33,7 +33,7 @@ def page(found: InterleavingTest, place: int = 0) -> list[Block]:
     points = tuple(
         Point(one.treatment, shown.estimate, shown.low, shown.high)
         for one in found.tests
-        for shown in (_shown(one),)
+        for shown in (_interval(one),)
         if shown.estimate is not None
     )
     title = say("interleaving.title", control=found.control)
@@ -45,7 +45,7 @@ def page(found: InterleavingTest, place: int = 0) -> list[Block]:
     return [*table(found), chart]
 
 
-def _shown(one: Preference) -> Interval:
+def _interval(one: Preference) -> Interval:
     return one.always or one.preference
 
 
@@ -73,7 +73,7 @@ def _row(one: Preference) -> tuple[str | Cell, ...]:
         one.treatment,
         Cell(say(f"ab.outcome_{one.outcome}"), tone=tone(one.outcome)),
         percent(one.preference.estimate),
-        ends(_shown(one).low, _shown(one).high, ".1%") or between(_shown(one)),
+        ends(_interval(one).low, _interval(one).high, ".1%") or between(_interval(one)),
         "" if one.always else pvalue(one.pvalue),
         "" if one.always else pvalue(one.adjusted),
         f"{one.wins:,}",

@@ -79,7 +79,7 @@ def _plan(found: Proposal) -> list[Said]:
     steps = [
         say("proposal.step_questions_made" if found.made else "proposal.step_questions", questions=_questions(found)),
         say("proposal.step_run", n=len(found.combinations), names=list(found.combinations)),
-        *_unlabelled(found),
+        *_say_unlabelled(found),
         say("proposal.step_report", folder=found.output),
     ]
     numbered = [say("proposal.step", number=number, step=step) for number, step in enumerate(steps, 1)]
@@ -89,7 +89,7 @@ def _plan(found: Proposal) -> list[Said]:
     return said
 
 
-def _unlabelled(found: Proposal) -> list[Said]:
+def _say_unlabelled(found: Proposal) -> list[Said]:
     if not found.unlabelled:
         return []
     place = f"{found.output}/unlabelled"

@@ -115,7 +115,7 @@ def pages(found: ReportData) -> list[Section]:
         "origin": origin.provenance(found),
     }
     shown = {key: page for key, page in blocks.items() if page}
-    blocks = {"summary": summary.page(found, shown, _told(found), _figure(found)), **shown}
+    blocks = {"summary": summary.page(found, shown, _list_findings(found), _figure(found)), **shown}
     return [Section(key, say(f"page.{key}"), tuple(shown)) for key, shown in blocks.items()]
 
 
@@ -159,7 +159,7 @@ def _samples(found: ReportData) -> dict[str, tuple[AnswerView, ...]]:
     return made
 
 
-def _told(found: ReportData) -> list[tuple[str, Verdict]]:
+def _list_findings(found: ReportData) -> list[tuple[str, Verdict]]:
     """What every part found, in a sentence each, with the page that shows it."""
     names = {shape.record: name for name, shape in all_parts().items()}
     known = [one for one in _records(found) if not isinstance(one, RerankerEvaluation)]
@@ -214,7 +214,7 @@ def _kinds(found: ReportData) -> list[Block]:
 
 def _spread_answers(found: ReportData) -> list[Block]:
     """Where the answers of each system failed, and how the values of their measures are spread."""
-    drawn = [spread.failed_answers(part, place) for place, part in enumerate(found.every(AnswerDetails))]
+    drawn = [spread.draw_failures(part, place) for place, part in enumerate(found.every(AnswerDetails))]
     known = [(place, group) for place, group in enumerate(found.groups) if group.of_answers]
     values = [spread.spread(one, place, of_answers=True) for place, group in known for one in group.distributions]
     return [*(one for one in drawn if one is not None), *values]

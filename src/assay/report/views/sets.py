@@ -38,7 +38,7 @@ def page(found: SetDescription, place: int = 0) -> list[Block]:
 
 def _files(found: SetDescription) -> Table:
     rows = tuple(
-        (one.name, f"{one.rows:,}", _made_by(one), "; ".join(one.models), "; ".join(one.sources), _when(one))
+        (one.name, f"{one.rows:,}", _makers(one), "; ".join(one.models), "; ".join(one.sources), _when(one))
         for one in found.files
     )
     names = ("file", "set_rows", "set_made_by", "set_models", "set_sources", "set_made_at")
@@ -54,7 +54,7 @@ def _when(one: FileOfSet) -> Said | str:
     return say("set.edited", made=one.made_at[:10], edited=one.edited_at[:10]) if one.edited_at else one.made_at[:10]
 
 
-def _made_by(one: FileOfSet) -> Said:
+def _makers(one: FileOfSet) -> Said:
     return say("text.list", parts=[say("set.of", what=word("set.maker", name), n=n) for name, n in one.made_by.items()])
 
 

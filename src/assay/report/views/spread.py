@@ -32,7 +32,7 @@ def spread(found: Distribution, place: int, *, of_answers: bool = False) -> Char
     return Chart(name, "distribution", title, found.measure, "", points, Table(headers, rows))
 
 
-def failed_answers(found: AnswerDetails, place: int) -> Chart | None:
+def draw_failures(found: AnswerDetails, place: int) -> Chart | None:
     """How many answers of each system failed where."""
     stages = found.stages_by_system
     only = next(iter(stages)) if len(stages) == 1 else None

@@ -150,14 +150,14 @@ def notes(found: Watch) -> list[Said | str]:
     told += [say("watch.unjudged", n=unjudged)] if unjudged else []
     failed = sum(one.judge_failed for one in found.windows)
     told += [say("watch.judge_failed", n=failed)] if failed else []
-    told += _sent(found.evaluations)
+    told += _say_sent(found.evaluations)
     if found.open:
         told.append(say("watch.open", n=len(found.open), rows=sum(one.rows for one in found.open),
                          start=write_time(found.open[0].start)))  # fmt: skip
     return [*told, *found.warnings]
 
 
-def _sent(found: SentEvaluations | None) -> list[Said | str]:
+def _say_sent(found: SentEvaluations | None) -> list[Said | str]:
     """What became of the values of single answers."""
     if found is None:
         return []
