@@ -81,7 +81,7 @@ def test_plain_files_become_a_set_when_they_are_accepted(tmp_path):
     (tmp_path / "queries.jsonl").write_text('{"query_id": "q", "text": "tea"}\n')
     (tmp_path / "judgments.qrels").write_text("q 0 d 1\n")
     found = assay.describe_set(tmp_path, accept=True)
-    assert (found.queries, found.judged_pairs, found.kinds) == (1, 1, {"unknown": 1})
+    assert (found.queries, found.pairs_judged, found.kinds) == (1, 1, {"unknown": 1})
 
 
 @pytest.mark.parametrize("text", ["", "not json\n", '{"text": "no id"}\n'])

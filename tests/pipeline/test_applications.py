@@ -292,7 +292,7 @@ def test_an_application_is_a_system_of_an_experiment(tmp_path):
     ]
     # q1: a is first; q2: b is second; q3 failed: the list is missing, which counts as nothing found.
     assert found.findings.systems[0]["reciprocal_rank"] == pytest.approx((1 + 0.5 + 0) / 3)
-    assert row.answered == pytest.approx(2 / 3)
+    assert row.share_answered == pytest.approx(2 / 3)
     samples = [
         json.loads(line)
         for line in (found.save(tmp_path / "out").parent / "samples" / "live.jsonl").read_text().splitlines()

@@ -11,7 +11,7 @@ from assay.messages import say
 from assay.report.document import Heading, Lines, write
 from assay.report.tables import Cell, Table
 from assay.report.views import comparison as report
-from assay.results.comparison import Change, Comparison, Contrast, Lift, Likeness, Pairs, Rules
+from assay.results.comparison import Change, Comparison, Contrast, Likeness, Pairs, Reordering, Rules
 from assay.results.conclusion import describe_best
 from assay.stats.intervals import Interval
 
@@ -65,7 +65,9 @@ def comparison() -> Comparison:
 
 @pytest.fixture
 def document(comparison):
-    lifts = (Lift("重排", "ndcg@10", 0.5, 0.46875, interval(-0.0625, 0.0625), 0.875, 0.5357, -0.0833, pays="below"),)
+    lifts = (
+        Reordering("重排", "ndcg@10", 0.5, 0.46875, interval(-0.0625, 0.0625), 0.875, 0.5357, -0.0833, pays="below"),
+    )
     likeness = (Likeness("dense_v2", 0.4, 10, 0.35, 0.62), Likeness("重排", 0.9, 10, 0.8, 1.0))
     found = replace(comparison, lifts=lifts, likeness=likeness)
     return report.table(found, protocol="rerank", notes=["a note with 100 % & more"])

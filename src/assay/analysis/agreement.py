@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from assay.measures.lists import overlap_lists, rbo_lists
-from assay.results.experiment import Agreement
+from assay.results.experiment import ListAgreement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ _K, _P = 10, 0.9
 _ALL_PAIRS = 12  # combinations; of more than that, each is compared with the baseline only
 
 
-def compare_lists(outcomes: Sequence[Execution], baseline: str) -> tuple[Agreement, ...]:
+def compare_lists(outcomes: Sequence[Execution], baseline: str) -> tuple[ListAgreement, ...]:
     """Compare the lists of every two combinations, or of each with the baseline where they are many."""
     pairs = list(combinations(outcomes, 2))
     if len(outcomes) > _ALL_PAIRS:
@@ -26,7 +26,7 @@ def compare_lists(outcomes: Sequence[Execution], baseline: str) -> tuple[Agreeme
     return tuple(_agreement(first, second) for first, second in pairs if first.hits and second.hits)
 
 
-def _agreement(first: Execution, second: Execution) -> Agreement:
+def _agreement(first: Execution, second: Execution) -> ListAgreement:
     same = first.chunks is second.chunks
     rows = [
         (a, b)
@@ -34,7 +34,7 @@ def _agreement(first: Execution, second: Execution) -> Agreement:
         if not one.reason and not other.reason  # a query that failed says nothing about agreement
     ]
     count = len(rows)
-    return Agreement(
+    return ListAgreement(
         first.combination.name,
         second.combination.name,
         math.fsum(rbo_lists(a, b, _P) for a, b in rows) / count if count else None,

@@ -81,7 +81,7 @@ def find_subjects(given: Scores | Record | Place, *, name: str | None = None) ->
 
 
 def _system(scores: Scores, row: Row | None, place: str | None) -> Subject:
-    answered = None if row is None else row.answered
+    answered = None if row is None else row.share_answered
     share = 1.0 if answered is None else answered
     return Subject(scores.name, "system", scores, _row_numbers(row), share, place)
 
@@ -115,7 +115,7 @@ def _row_numbers(row: Row | None) -> dict[str, Measured]:
     if row is None or not row.done:
         return {}
     times = {name: Measured(value if row.timed else None) for name, value in row.latency_ms.items()}
-    share = {} if row.answered is None else {"coverage": Measured(row.answered)}
+    share = {} if row.share_answered is None else {"coverage": Measured(row.share_answered)}
     return {**times, **_money(row.cost_per_query), **share}
 
 

@@ -16,7 +16,7 @@ from assay.errors import NotComparable, UsageError
 from assay.formats.conversion import as_judgments, as_whole_run
 from assay.measures.lists import order_lists, overlap_lists, rbo_lists
 from assay.messages import say
-from assay.results.comparison import Lift, Likeness
+from assay.results.comparison import Likeness, Reordering
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,7 +128,9 @@ def ceilings(
     }
 
 
-def lifts(comparison: Comparison, system: str, limits: Mapping[str, float], primary: str | None) -> tuple[Lift, ...]:
+def lifts(
+    comparison: Comparison, system: str, limits: Mapping[str, float], primary: str | None
+) -> tuple[Reordering, ...]:
     """Return how much a reranker improved its candidates on each measure; some measures have no ceiling."""
     found = []
     for label in comparison.measures:
@@ -139,7 +141,7 @@ def lifts(comparison: Comparison, system: str, limits: Mapping[str, float], prim
             continue
         ceiling = limits.get(label)
         found.append(
-            Lift(
+            Reordering(
                 system, label, before, after, contrast.relative, ceiling,
                 reached=after / ceiling if ceiling else None,
                 headroom=(after - before) / (ceiling - before) if ceiling is not None and ceiling > before else None,

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.deciding import by_decision
-from assay.analysis.stopping import Limits, SoFar, number_relevant, stop
+from assay.analysis.stopping import SoFar, StopRule, number_relevant, stop
 from assay.curation import pools
 from assay.errors import UnknownName, UsageError
 from assay.formats.conversion import as_judgments, as_runs, as_whole_run
@@ -80,7 +80,7 @@ def pool_judgments(
     if method == "decide" and two is not None:
         effects = by_decision(so_far.pools, two, so_far.grades, measure, max(max_grade, min_relevance))
     taken = so_far.take(iter(effects) if effects else _order(so_far, method, seed), budget)
-    limits = Limits(smallest_effect, alpha)
+    limits = StopRule(smallest_effect, alpha)
     stopping = (
         _stop(so_far, taken, two, measure, limits=limits, look=look, rounds=rounds) if method == "sample" else None
     )
@@ -184,7 +184,7 @@ def _texts(
 
 
 def _stop(
-    so_far: SoFar, taken: Sequence[PooledDocument], two: tuple[Run, Run] | None, measure: Any, *, limits: Limits,
+    so_far: SoFar, taken: Sequence[PooledDocument], two: tuple[Run, Run] | None, measure: Any, *, limits: StopRule,
     look: int | None, rounds: Mapping[tuple[str, str], int],
 ) -> Stopping | None:  # fmt: skip
     """Say whether enough of a sample is judged; every round of judging was a look."""

@@ -31,7 +31,7 @@ _PLACES = ("left", "right", "tie")
 _FITTING: dict[str, Literal["", "one_sided", "apart"]] = {ONE_SIDED: "one_sided", APART: "apart"}
 
 
-class Preference(NamedTuple):
+class RaterAnswer(NamedTuple):
     """What a rater said about two answers to a question: which place was preferred, or neither."""
 
     question: str
@@ -98,10 +98,10 @@ def preferences(
     )  # fmt: skip
 
 
-def _combine(answers: Sequence[Preference]) -> Iterable[tuple[tuple[str, str], _Orders]]:
+def _combine(answers: Sequence[RaterAnswer]) -> Iterable[tuple[tuple[str, str], _Orders]]:
     """Make one outcome of the one or two orders in which a rater was asked, for the systems in a fixed order."""
     names = list(dict.fromkeys(name for one in answers for name in (one.left, one.right)))
-    orders: dict[tuple[str, str, str, str], list[Preference]] = defaultdict(list)
+    orders: dict[tuple[str, str, str, str], list[RaterAnswer]] = defaultdict(list)
     for one in answers:
         first, second = sorted((one.left, one.right), key=names.index)
         orders[first, second, one.question, one.rater].append(one)
@@ -113,7 +113,7 @@ def _combine(answers: Sequence[Preference]) -> Iterable[tuple[tuple[str, str], _
         yield (first, second), _Orders(question, shares[0] if agree else 0.5, len(asked) > 1, by_place)
 
 
-def _share(one: Preference, first: str) -> float:
+def _share(one: RaterAnswer, first: str) -> float:
     if one.preferred == "tie":
         return 0.5
     return float((one.left if one.preferred == "left" else one.right) == first)
@@ -154,7 +154,7 @@ def _by_question(outcomes: Sequence[_Orders]) -> Floats:
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def _read(answers: str | os.PathLike[str] | Iterable[Mapping[str, Any]]) -> list[Preference]:
+def _read(answers: str | os.PathLike[str] | Iterable[Mapping[str, Any]]) -> list[RaterAnswer]:
     if isinstance(answers, (str, os.PathLike)):
         source = Input.at(answers)
         found = [_preference(row, source.label, line) for line, row in read_jsonl(source)]
@@ -166,7 +166,7 @@ def _read(answers: str | os.PathLike[str] | Iterable[Mapping[str, Any]]) -> list
     return found
 
 
-def _preference(row: Mapping[str, Any], path: str | None, line: int | None) -> Preference:
+def _preference(row: Mapping[str, Any], path: str | None, line: int | None) -> RaterAnswer:
     names = ("question_id", "left", "right", "preferred")
     lacking = [name for name in names if not (isinstance(row.get(name), str) and row[name])]
     if lacking:
@@ -187,4 +187,4 @@ def _preference(row: Mapping[str, Any], path: str | None, line: int | None) -> P
             path=path,
             line=line,
         )
-    return Preference(row["question_id"], left, right, preferred, str(row.get("rater") or ""))
+    return RaterAnswer(row["question_id"], left, right, preferred, str(row.get("rater") or ""))

@@ -159,7 +159,7 @@ def _attributes(queries: Queries | None) -> dict[str, dict[str, str]]:
 
 
 @dataclass(frozen=True)
-class RankedDocument:
+class MovedDocument:
     """A document in the list of a system: its grade, and how far it rose against the baseline (None: not there)."""
 
     doc_id: str
@@ -183,7 +183,7 @@ def queries_for(space: Workspace, scores: Scores) -> Queries | None:
 
 def read_lists(
     space: Workspace, systems: Sequence[System], query: str, depth: int = 20
-) -> dict[str, tuple[RankedDocument, ...]]:
+) -> dict[str, tuple[MovedDocument, ...]]:
     """The lists of each system for a query, where their runs and judgments are in the folder and unchanged."""
     found: dict[str, list[str]] = {}
     grades: Mapping[str, float] = {}
@@ -201,7 +201,7 @@ def read_lists(
     first = {doc: rank for rank, doc in enumerate(next(iter(found.values())))}
     return {
         name: tuple(
-            RankedDocument(doc, grades.get(doc), first[doc] - rank if doc in first else None, documents.get(doc, ""))
+            MovedDocument(doc, grades.get(doc), first[doc] - rank if doc in first else None, documents.get(doc, ""))
             for rank, doc in enumerate(docs[:depth])
         )
         for name, docs in found.items()

@@ -27,7 +27,7 @@ _LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Limits:
+class StopRule:
     """When to stop: the largest difference that does not matter, and the error level of all looks together."""
 
     smallest_effect: float
@@ -91,7 +91,13 @@ def number_relevant(so_far: SoFar, taken: Sequence[PooledDocument]) -> Interval 
 
 
 def stop(
-    so_far: SoFar, taken: Sequence[PooledDocument], systems: tuple[Run, Run], measure: Any, *, limits: Limits, look: int
+    so_far: SoFar,
+    taken: Sequence[PooledDocument],
+    systems: tuple[Run, Run],
+    measure: Any,
+    *,
+    limits: StopRule,
+    look: int,
 ) -> Stopping | None:
     """Compare two systems on the sample so far; every look spends its part of the error level."""
     judged = so_far.prefix(taken)

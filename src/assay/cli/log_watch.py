@@ -81,7 +81,7 @@ class Watching:
 
 
 @dataclass(frozen=True)
-class Judging:
+class WatchingJudge:
     """A language model that judges a sample of each window."""
 
     judge: str | None = option("--judge", envvar="ASSAY_JUDGE", metavar="NAME[@URL]", section="asking")
@@ -170,10 +170,10 @@ class Monitoring:
 @options.measures
 @add_option("--once", is_flag=True)
 @add_option("--pause", default=5.0, show_default=True, type=Number(least=0, most=86_400))
-@takes(watching=Watching, judging=Judging, receiving=Receiving, monitoring=Monitoring, out=Output)
+@takes(watching=Watching, judging=WatchingJudge, receiving=Receiving, monitoring=Monitoring, out=Output)
 def command(
     *, events: tuple[str, ...], measures: tuple[str, ...], once: bool, pause: float, watching: Watching,
-    judging: Judging, receiving: Receiving, monitoring: Monitoring, out: Output,
+    judging: WatchingJudge, receiving: Receiving, monitoring: Monitoring, out: Output,
 ) -> None:  # fmt: skip
     """Read what is there, and print; or follow, and print what is new."""
     from assay.online.watch import follow_log, watch_log

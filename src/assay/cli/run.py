@@ -196,7 +196,7 @@ def _tell_questions(made: QuestionSet) -> None:
     from assay.report.document import write
     from assay.report.views import questions
 
-    if made.simulated:
+    if made.of_known_items:
         options.note(made.warnings)
     else:
         click.echo(write(questions.summary(made), "table", language.current()))

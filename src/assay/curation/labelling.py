@@ -28,7 +28,7 @@ _ORDERED = {"relevance", "mark"}
 
 
 @dataclass(frozen=True)
-class Turn:
+class NextItem:
     """What a person is asked next: the place of an item, or None when there is nothing left.
 
     Of the `total` items that are theirs, `done` have a label of theirs; `skipped` come again at the end.
@@ -47,7 +47,7 @@ def next_turn(
     *,
     overlap: float = OVERLAP,
     taken: Collection[Item] = (),
-) -> Turn:
+) -> NextItem:
     """Choose the first item that a person has not labelled, in the order of the items; skipped ones come last.
 
     A share of the items, the same for everybody, is labelled by all: only they show how far people agree. Each other
@@ -61,7 +61,7 @@ def next_turn(
     again = [i for i in mine if items[i] in own and own[items[i]].value == SKIPPED]
     again.sort(key=lambda i: own[items[i]].at)
     place = next(iter([*open_items, *again]), None)
-    return Turn(place, len(mine) - len(open_items) - len(again), len(again), len(mine))
+    return NextItem(place, len(mine) - len(open_items) - len(again), len(again), len(mine))
 
 
 def is_shared(item: Item, overlap: float) -> bool:

@@ -85,7 +85,7 @@ class Attempt:
 
 
 @dataclass
-class Work:
+class ModelCalls:
     """The model, what was spent on it, and what it takes to know whether to go on."""
 
     client: Completes
@@ -164,7 +164,7 @@ def make_model_questions(
 ) -> QuestionSet:
     """Make n questions with a language model; the passages of all documents are kept in memory."""
     plan, index, topics = prepare(documents, n, wishes, seed, tell)
-    work = Work(client, tell, None if deadline is None else time.monotonic() + deadline)
+    work = ModelCalls(client, tell, None if deadline is None else time.monotonic() + deadline)
     known = KnownQuestions(wishes.seeds)
     attempts: list[Attempt] = []
     places = {category: plan.places(category) for category in plan.quotas}
@@ -184,7 +184,9 @@ def make_model_questions(
     return _record(attempts, work, plan, index, topics)
 
 
-def _try(batch: Sequence[Attempt], work: Work, index: PassageIndex, known: KnownQuestions, wishes: Wishes) -> None:
+def _try(
+    batch: Sequence[Attempt], work: ModelCalls, index: PassageIndex, known: KnownQuestions, wishes: Wishes
+) -> None:
     """Put a round of attempts through all filters."""
     _write(batch, work)
     for one in _alive(batch):
@@ -201,7 +203,7 @@ def _alive(batch: Iterable[Attempt]) -> Iterator[Attempt]:
     return (one for one in batch if not one.fell)
 
 
-def _write(batch: Sequence[Attempt], work: Work) -> None:
+def _write(batch: Sequence[Attempt], work: ModelCalls) -> None:
     asked = []
     for one in batch:
         if one.brief is None:
@@ -254,7 +256,7 @@ def check_text(one: Attempt, known: KnownQuestions) -> str:
     return next((name for name, wrong in checks if wrong), "")
 
 
-def _check_answerable(batch: Sequence[Attempt], work: Work) -> None:
+def _check_answerable(batch: Sequence[Attempt], work: ModelCalls) -> None:
     asked = [(one, [one.asker.ask_answerable(one.text, one.reference, one.passages)]) for one in batch]
     for one, (reply,) in work.ask("answerable", asked):
         if reply.data["answered"] != "yes":
@@ -263,7 +265,7 @@ def _check_answerable(batch: Sequence[Attempt], work: Work) -> None:
             one.fell = "reference"
 
 
-def _check_closed_book(batch: Sequence[Attempt], work: Work) -> None:
+def _check_closed_book(batch: Sequence[Attempt], work: ModelCalls) -> None:
     """Let fall what the model knows without the passages: its answer to the bare question is right."""
     said: list[tuple[Attempt, str]] = []
     for one, (reply,) in work.ask("closed_book", [(one, [one.asker.ask_closed_book(one.text)]) for one in batch]):
@@ -275,7 +277,7 @@ def _check_closed_book(batch: Sequence[Attempt], work: Work) -> None:
         one.fell = "known" if reply.data["right"] == "yes" else ""
 
 
-def _check_others(batch: Sequence[Attempt], work: Work, index: PassageIndex) -> None:
+def _check_others(batch: Sequence[Attempt], work: ModelCalls, index: PassageIndex) -> None:
     """Ask which other passages answer a question; of several passages that it needs, whether one is enough."""
     asked = []
     for one in batch:
@@ -329,7 +331,7 @@ def _with_copies(place: GoldPlace, one: Attempt, index: PassageIndex) -> Iterato
 # The record -----------------------------------------------------------------------------------------------------------
 
 
-def _record(attempts: Sequence[Attempt], work: Work, plan: Plan, index: PassageIndex, topics: str) -> QuestionSet:
+def _record(attempts: Sequence[Attempt], work: ModelCalls, plan: Plan, index: PassageIndex, topics: str) -> QuestionSet:
     kept = sorted((one for one in attempts if not one.fell), key=lambda one: (one.place.number, one.category))
     fell = Counter(one.fell for one in attempts if one.fell)
     used = Counter(one.place.drawn.stratum for one in kept)
@@ -371,7 +373,7 @@ def _question(one: Attempt) -> Question:
     )  # fmt: skip
 
 
-def _warnings(kept: Sequence[Attempt], work: Work, plan: Plan) -> Iterator[Said]:
+def _warnings(kept: Sequence[Attempt], work: ModelCalls, plan: Plan) -> Iterator[Said]:
     if work.stopped:
         yield say("questions.stopped", reason=word("call", work.stopped), kept=len(kept), n=plan.n)
     elif len(kept) < plan.n:

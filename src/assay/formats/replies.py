@@ -84,7 +84,7 @@ def _fill(part: Any, question: str, query_id: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Said:
+class AppReply:
     """What a reply holds; None is what it does not have, which differs from what is empty.
 
     `ended` says why there is no whole answer: refused or truncated. `ms` is the time that the application names.
@@ -100,19 +100,19 @@ class Said:
     keys: tuple[str, ...] = ()
 
 
-def read_reply(reply: Any, shape: Shape) -> Said:
+def read_reply(reply: Any, shape: Shape) -> AppReply:
     """Read a reply: the answer, the contexts in their order, tokens, money and the time it names."""
     if isinstance(reply, str):
-        return Said(reply)
+        return AppReply(reply)
     if not isinstance(reply, dict):
-        return Said()
+        return AppReply()
     answer, ended = _choice(reply)
     if shape.answer:
         answer = _text(value_at(reply, shape.answer))
     elif answer is None:
         answer = _find_answer(reply)
     prompt, written = _tokens(reply, shape)
-    return Said(
+    return AppReply(
         answer, _contexts(reply, shape), prompt, written, _number(reply, shape.money, _MONEY),
         _number(reply, shape.ms, _TIMES), ended, tuple(map(str, reply)),
     )  # fmt: skip

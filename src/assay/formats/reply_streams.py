@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import clean, excerpt
-from assay.formats.replies import Said, layers, read_reply
+from assay.formats.replies import AppReply, layers, read_reply
 from assay.formats.samples import value_at
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class BrokenStream(ValueError):
 class StreamedReply:
     """A whole reply, the moments of its first and last text, and how many pieces the text came in."""
 
-    said: Said
+    said: AppReply
     first: float | None = None
     last: float | None = None
     pieces: int = 0
@@ -45,7 +45,7 @@ class ReplyStream:
         self._texts: list[str] = []  # that make up the answer
         self._length = 0
         self._letters = getincrementaldecoder("utf-8")("replace")  # a part may end within a letter
-        self._said = Said()
+        self._said = AppReply()
         self._contexts: tuple[Context, ...] | None = None
         self._first = self._last = 0.0
         self._pieces = 0
@@ -111,14 +111,14 @@ class ReplyStream:
             self._contexts = said.contexts
         elif said.contexts is not None and self._contexts is None:
             self._contexts = ()
-        self._said = Said(
+        self._said = AppReply(
             None, None, said.prompt_tokens or self._said.prompt_tokens, said.output_tokens or self._said.output_tokens,
             self._said.money if said.money is None else said.money, self._said.ms if said.ms is None else said.ms,
             said.ended or self._said.ended, said.keys or self._said.keys,
         )  # fmt: skip
         self._add(self._piece(event, said), now)
 
-    def _piece(self, event: Mapping[str, Any], said: Said) -> str:
+    def _piece(self, event: Mapping[str, Any], said: AppReply) -> str:
         if self._shape.answer:
             found = value_at(event, self._shape.answer)
             return found if isinstance(found, str) else ""

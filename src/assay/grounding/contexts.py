@@ -19,7 +19,7 @@ _REMEMBERED = 1 << 16  # characters; longer contexts are analysed again each tim
 _KEPT = 1 << 20  # rows of words that are kept for one sample
 
 
-class Passage:
+class ContextText:
     """One context: its text, its sentences and their words; pieces without words do not count as sentences."""
 
     def __init__(self, text: str) -> None:
@@ -41,15 +41,15 @@ class Passage:
 
 
 @lru_cache(maxsize=256)
-def _passage_of(text: str) -> Passage:
-    return Passage(text)
+def _passage_of(text: str) -> ContextText:
+    return ContextText(text)
 
 
 class Contexts:
     """All contexts of a sample; contexts that several samples share are analysed once."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self.passages = [_passage_of(text) if len(text) < _REMEMBERED else Passage(text) for text in texts]
+        self.passages = [_passage_of(text) if len(text) < _REMEMBERED else ContextText(text) for text in texts]
         self.rows = [(i, j) for i, found in enumerate(self.passages) for j in range(len(found.bags))]
         self.bags = [words for found in self.passages for words in found.bags]
         self.words: set[str] = set().union(*[found.words for found in self.passages])

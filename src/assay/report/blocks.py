@@ -128,7 +128,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Headline:
     """What another part found, in a sentence, and where it is shown."""
 
     title: str
@@ -140,7 +140,7 @@ class Finding:
 class Outline:
     """The findings of all parts, one a line."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[Headline, ...]
 
 
 @dataclass(frozen=True)

@@ -219,7 +219,7 @@ class Likeness:
 
 
 @dataclass(frozen=True)
-class Lift:
+class Reordering:
     """Retrieved against reranked on one measure: the lift, and the ceiling that the candidates allow.
 
     `reached` is the share of the ceiling, `headroom` the share of the way from the baseline to it; `pays` says whether
@@ -261,7 +261,7 @@ class Comparison(Record):
     warnings: tuple[str, ...] = ()
     weight: Weight | None = None
     likeness: tuple[Likeness, ...] = ()
-    lifts: tuple[Lift, ...] = ()
+    lifts: tuple[Reordering, ...] = ()
     descriptions: Mapping[str, str] = field(default_factory=dict)
     clusters: int | None = None
     scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
@@ -351,7 +351,7 @@ class Comparison(Record):
             say("contrast"), f"{system} on {measure}", [f"{c.system} on {c.measure}" for c in self.contrasts]
         )
 
-    def lifts_by_system(self) -> list[tuple[Lift, ...]]:
+    def lifts_by_system(self) -> list[tuple[Reordering, ...]]:
         """Lifts of each system that only reorders the baseline's documents."""
         names = dict.fromkeys(lift.system for lift in self.lifts)
         return [tuple(lift for lift in self.lifts if lift.system == name) for name in names]

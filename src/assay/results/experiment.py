@@ -103,7 +103,7 @@ class Row:
         return self.status == "done"
 
     @property
-    def answered(self) -> float | None:
+    def share_answered(self) -> float | None:
         """The share of the questions of an application that did not fail; None for a pipeline."""
         whole = sum(one.questions for one in self.outcomes)
         failed = sum(one.questions for one in self.outcomes if one.status == "failed")
@@ -149,7 +149,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class ListAgreement:
     """How far two combinations agree, without judgments: means over queries of RBO and of the overlap of the top k.
 
     `unit` says what was compared: chunks where both cut documents in the same way, else the documents they are from.
@@ -224,7 +224,7 @@ class Findings(Record):
     reference: Reference | None = None
     alpha: float = 0.05
     concluded: Conclusion | None = None
-    agreements: tuple[Agreement, ...] = ()
+    agreements: tuple[ListAgreement, ...] = ()
     decisions: tuple[AxisDecision, ...] = ()
     query_kinds: Mapping[str, int] = field(default_factory=dict)
     refusals: tuple[Refusals, ...] = ()
@@ -289,7 +289,7 @@ class Findings(Record):
         return replace(self.conclusion, baseline=self.baseline).choice
 
     @property
-    def simulated(self) -> bool:
+    def of_known_items(self) -> bool:
         """Return whether all queries are known items."""
         return set(self.query_kinds) == {"known_items"}
 

@@ -135,7 +135,7 @@ class Panel(Record):
         return tuple(dict.fromkeys(one.measure for one in self.systems))
 
     @property
-    def compared(self) -> int:
+    def pairs_of_systems(self) -> int:
         """How many pairs of systems have an order that could differ."""
         systems = len({one.system for one in self.systems})
         return systems * (systems - 1) // 2

@@ -18,7 +18,7 @@ Part = TypeVar("Part", bound="type[Record]")
 
 
 @dataclass(frozen=True)
-class Shape:
+class PartKind:
     """How a part is stored in a file: its record, whether there is a list of them, and the view that shows it."""
 
     record: type[Record]
@@ -26,7 +26,7 @@ class Shape:
     view: str
 
 
-_PARTS: dict[str, Shape] = {}
+_PARTS: dict[str, PartKind] = {}
 
 
 def part(name: str, *, many: bool = False, view: str = "") -> Callable[[Part], Part]:
@@ -36,13 +36,13 @@ def part(name: str, *, many: bool = False, view: str = "") -> Callable[[Part], P
     """
 
     def register(record: Part) -> Part:
-        _PARTS[name] = Shape(record, many, view or name)
+        _PARTS[name] = PartKind(record, many, view or name)
         return record
 
     return register
 
 
-def all_parts() -> Mapping[str, Shape]:
+def all_parts() -> Mapping[str, PartKind]:
     """All parts that a result may have; a module of this folder that declares one is enough."""
     for module in pkgutil.iter_modules(assay.results.__path__):
         importlib.import_module(f"assay.results.{module.name}")

@@ -109,14 +109,14 @@ class QuestionSet(Record):
             raise ValueError(say("drawn must be the sum of the questions and of what fell at each filter"))
 
     @property
-    def simulated(self) -> bool:
+    def of_known_items(self) -> bool:
         """Return whether the questions are known items."""
         return self.made_by == "known_items"
 
     @property
     def stamp(self) -> str:
         """What the questions are fit for."""
-        return say("questions.stamp" if self.simulated else "questions.stamp_model")
+        return say("questions.stamp" if self.of_known_items else "questions.stamp_model")
 
     @property
     def judge(self) -> str:
@@ -135,7 +135,7 @@ class QuestionSet(Record):
                 "source": one.source,
                 "length": one.length,
                 "language": one.language,
-                **({} if self.simulated else {"topic": one.topic, "style": one.style, "user": one.user or None}),
+                **({} if self.of_known_items else {"topic": one.topic, "style": one.style, "user": one.user or None}),
             }
             for one in self.questions
         ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from assay.data.record import Record, Value
 from assay.results.codec import UNSTORED, ScoresBehind
-from assay.results.comparison import Comparison, Lift
+from assay.results.comparison import Comparison, Reordering
 from assay.results.parts import part
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class RerankerEvaluation(Record):
         return sum(self.candidates.values()) / len(self.ms) if self.ms else 0.0
 
     @property
-    def lifts(self) -> tuple[Lift, ...]:
+    def lifts(self) -> tuple[Reordering, ...]:
         """The lift of each measure, under the ceiling that the candidates allow."""
         return self.comparison.lifts
 

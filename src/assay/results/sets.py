@@ -70,7 +70,7 @@ class SetDescription(Record):
         return self.name
 
     @property
-    def judged_pairs(self) -> int:
+    def pairs_judged(self) -> int:
         """How many pairs are judged."""
         return sum(self.grades.values())
 

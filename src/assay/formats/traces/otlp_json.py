@@ -148,7 +148,7 @@ class ResourceLogs(_Struct, rename="camel"):
     resource: Resource | None = None
 
 
-class Request(_Struct, rename="camel"):
+class ExportRequest(_Struct, rename="camel"):
     """What is sent at once, or one line of a file: spans, or log records."""
 
     resource_spans: list[ResourceSpans] = msgspec.field(default_factory=list)
@@ -169,7 +169,7 @@ class _AnyObject(_Struct):
     values: list[KeyValue] = msgspec.field(default_factory=list)
 
 
-_decode = msgspec.json.Decoder(Request).decode
+_decode = msgspec.json.Decoder(ExportRequest).decode
 _decode_raw = msgspec.json.Decoder(RawRequest).decode
 _decode_span = msgspec.json.Decoder(Span).decode
 _decode_list = msgspec.json.Decoder(_AnyList).decode

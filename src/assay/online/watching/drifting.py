@@ -32,7 +32,7 @@ _PERSISTENCE = 0.9
 
 
 @dataclass
-class Baseline:
+class EarlierWindows:
     """What the first windows held: counts of kinds, and the lists of the canary queries; `windows` made it."""
 
     windows: int = 0
@@ -40,7 +40,9 @@ class Baseline:
     lists: dict[str, list[str]] = field(default_factory=dict)
 
 
-def find_drift(events: Events, settings: WatchSettings, baseline: Baseline) -> tuple[list[WatchValue], Baseline]:
+def find_drift(
+    events: Events, settings: WatchSettings, baseline: EarlierWindows
+) -> tuple[list[WatchValue], EarlierWindows]:
     """The values of a window, and the baseline, to which a window belongs while it is not complete."""
     if not settings.drift and not settings.canary:
         return [], baseline
@@ -54,7 +56,7 @@ def find_drift(events: Events, settings: WatchSettings, baseline: Baseline) -> t
         name: dict(Counter(baseline.counts.get(name, {})) + Counter(_count(rows))) for name, rows in kinds.items()
     }
     lists = {**_lists_of(asked, settings.canary), **baseline.lists}
-    return values, Baseline(baseline.windows + 1, {**baseline.counts, **counts}, lists)
+    return values, EarlierWindows(baseline.windows + 1, {**baseline.counts, **counts}, lists)
 
 
 def list_kinds(asked: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -94,7 +96,7 @@ def _effective(rows: pl.DataFrame) -> float:
 
 
 def _compare_kinds(
-    kinds: Mapping[str, pl.DataFrame], settings: WatchSettings, baseline: Baseline
+    kinds: Mapping[str, pl.DataFrame], settings: WatchSettings, baseline: EarlierWindows
 ) -> Iterator[WatchValue]:
     for name, rows in kinds.items():
         if before := baseline.counts.get(name):
@@ -121,7 +123,7 @@ def _lists_of(asked: pl.DataFrame, canary: frozenset[str]) -> dict[str, list[str
     return {row["text"]: list(dict.fromkeys(row["results"])) for row in rows.sort("time").iter_rows(named=True)}
 
 
-def _compare_lists(asked: pl.DataFrame, settings: WatchSettings, baseline: Baseline) -> Iterator[WatchValue]:
+def _compare_lists(asked: pl.DataFrame, settings: WatchSettings, baseline: EarlierWindows) -> Iterator[WatchValue]:
     """How like their first lists the last ones of the canary queries are: rank-biased overlap, 1 for equal ones."""
     found = _lists_of(asked, settings.canary)
     overlaps = [

@@ -21,7 +21,7 @@ from assay.formats.growing import Position
 from assay.formats.journal import add_entry, read_journal, write_journal
 from assay.formats.watch_folders import BAD, JOURNAL, ROWS
 from assay.messages import say
-from assay.online.watching.drifting import Baseline
+from assay.online.watching.drifting import EarlierWindows
 from assay.results.watch import WatchWindow
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class WatchState:
     counts: Counter[str] = field(default_factory=Counter)
     closed: list[WatchWindow] = field(default_factory=list)
     holdings: Holdings = field(default_factory=lambda: Holdings({}, {}))
-    baseline: Baseline = field(default_factory=Baseline)
+    baseline: EarlierWindows = field(default_factory=EarlierWindows)
     spent: dict[str, float] = field(default_factory=dict)
     through: int | None = None
     waiting: str | None = None
@@ -112,7 +112,7 @@ class WatchState:
         self._add(self._commit_entry())
         self._remove_unnamed()
 
-    def close_window(self, window: int, found: WatchWindow, baseline: Baseline) -> None:
+    def close_window(self, window: int, found: WatchWindow, baseline: EarlierWindows) -> None:
         """Make a closed window count, and forget its rows."""
         grown = {} if baseline is self.baseline else {"baseline": msgspec.to_builtins(baseline)}
         self._add({**self._window_entry(window, found), **grown})
@@ -178,7 +178,7 @@ class WatchState:
             if entry["entry"] == "window":
                 self.spent = dict(entry["spent"])
                 if "baseline" in entry:
-                    self.baseline = msgspec.convert(entry["baseline"], Baseline)
+                    self.baseline = msgspec.convert(entry["baseline"], EarlierWindows)
                 self.holdings = msgspec.convert(entry["holdings"], Holdings)
                 self._take_window(entry["through"], msgspec.convert(entry["window"], WatchWindow))
             else:

@@ -16,7 +16,7 @@ _BY_WORDS = {"retrieve", "rerank"}  # axes on which known items, which share wor
 def lines(found: Findings) -> list[Said | str]:
     """One sentence for each axis, and what simulated queries are fit for."""
     said: list[Said | str] = [decision(one) for one in found.decisions]
-    partial = found.simulated and any(one.axis in _BY_WORDS for one in found.decisions)
+    partial = found.of_known_items and any(one.axis in _BY_WORDS for one in found.decisions)
     return [*said, *([say("axes.by_words")] if partial else []), *([found.stamp] if found.stamp else [])]
 
 

@@ -17,7 +17,7 @@ from assay.results.comparison import LEAST_QUERIES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.results.comparison import Change, Comparison, Contrast, Lift, Likeness, Pairs
+    from assay.results.comparison import Change, Comparison, Contrast, Likeness, Pairs, Reordering
 
 _PICTURES = 3  # measures that get a picture
 _NAMED = 3  # differences in one sentence
@@ -185,7 +185,7 @@ def movers(comparison: Comparison, contrast: Contrast) -> Table | None:
     return Table(headers, tuple(rows), caption=caption)
 
 
-def lifts(comparison: Comparison, found: Sequence[Lift]) -> list[Block]:
+def lifts(comparison: Comparison, found: Sequence[Reordering]) -> list[Block]:
     """Retrieved against reranked, with the ceiling of the candidates."""
     if not found:
         return []
@@ -205,7 +205,7 @@ def lifts(comparison: Comparison, found: Sequence[Lift]) -> list[Block]:
     return [Table(headers, rows, caption=caption), Lines((*rule, say("compare.ceiling")))]
 
 
-def _payment(comparison: Comparison, lift: Lift) -> list[Said]:
+def _payment(comparison: Comparison, lift: Reordering) -> list[Said]:
     """Say whether the gain is shown to be above what makes a reranker pay, and where that number comes from."""
     gain, worth = lift.relative.estimate or 0.0, comparison.rules.worth
     contrast = comparison.contrast(lift.system, lift.measure)

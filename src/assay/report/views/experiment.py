@@ -31,7 +31,7 @@ def line(found: Findings) -> Verdict:
     failed = len(found.combinations) - len(found.done)
     told = conclusion.line(found.conclusion)
     if found.stamp:
-        told = Verdict(say("axes.stamped" if found.simulated else "axes.stamped_model", text=told.text), told.tone)
+        told = Verdict(say("axes.stamped" if found.of_known_items else "axes.stamped_model", text=told.text), told.tone)
     if not found.judged:
         told = Verdict(say("experiment.unjudged", n=len(found.done)))
     elif not found.done or found.conclusion.state == "nothing":

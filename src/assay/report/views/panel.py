@@ -36,14 +36,14 @@ def line(found: Panel) -> Verdict:
 
 def _order(found: Panel) -> Said | str:
     """Whether the first measure orders the systems in the same way under every judge."""
-    if not found.compared or len(found.judges) < 2:  # noqa: PLR2004 - one judge has nobody to differ from
+    if not found.pairs_of_systems or len(found.judges) < 2:  # noqa: PLR2004 - one judge has nobody to differ from
         return ""
     measure = found.measures[0]
     swaps = found.swaps_of(measure)
     systems = len({one.system for one in found.systems})
     if not swaps:
         return say("panel.holds", measure=measure, n=systems)
-    return say("panel.varies", measure=measure, n=len(swaps), of=found.compared)
+    return say("panel.varies", measure=measure, n=len(swaps), of=found.pairs_of_systems)
 
 
 def table(found: Panel) -> list[Block]:
@@ -182,7 +182,7 @@ def _notes(found: Panel) -> list[Said | str]:
         notes.append(say("panel.flips_note"))
     if any(one.tokens for one in found.judges):
         notes.append(say("panel.cost_note"))
-    if found.compared:
+    if found.pairs_of_systems:
         notes.append(say("panel.means_note"))
     return [*notes, *found.warnings]
 

@@ -20,7 +20,7 @@ _STRATA = 20
 
 def line(found: QuestionSet) -> Verdict:
     """How many questions there are, and how they were made."""
-    key = "questions.line_simulated" if found.simulated else "questions.line"
+    key = "questions.line_simulated" if found.of_known_items else "questions.line"
     return Verdict(
         say(
             key, n=len(found.questions), passages=found.passages, documents=found.documents, made_by=_maker(found),
@@ -58,16 +58,16 @@ def page(found: QuestionSet, place: int = 0) -> list[Block]:
 
 
 def _maker(found: QuestionSet) -> Said | str:
-    return say("questions.known_items") if found.simulated else found.judge
+    return say("questions.known_items") if found.of_known_items else found.judge
 
 
 def _counts(found: QuestionSet) -> Table:
     rows = (
-        (say("questions.drawn" if found.simulated else "questions.tried"), f"{found.drawn:,}"),
+        (say("questions.drawn" if found.of_known_items else "questions.tried"), f"{found.drawn:,}"),
         *((word("question_filter", one.name), f"-{one.fell:,}" if one.fell else "0") for one in found.filters),
         (say("questions.kept"), f"{len(found.questions):,}"),
     )
-    counted = say("column.passages" if found.simulated else "column.questions")
+    counted = say("column.passages" if found.of_known_items else "column.questions")
     return Table((say("column.question_step"), counted), rows)
 
 

@@ -65,7 +65,7 @@ def _facts(found: SetDescription) -> Table:
         *((name, _counts(values)) for name, values in found.categories.items()),
     ]
     if found.grades:
-        rows.append((say("set.fact_judged"), say("set.judged", n=found.judged_pairs, queries=found.judged_queries)))
+        rows.append((say("set.fact_judged"), say("set.judged", n=found.pairs_judged, queries=found.judged_queries)))
         rows.append((say("set.fact_grades"), _counts(found.grades)))
     if found.judge:
         rows.append((say("set.fact_judge"), found.judge))

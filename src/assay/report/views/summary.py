@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from assay.messages import Said, say
-from assay.report.blocks import Block, Cast, Facts, Figure, Finding, Fold, Lines, Outline, Verdict
+from assay.report.blocks import Block, Cast, Facts, Figure, Fold, Headline, Lines, Outline, Verdict
 from assay.report.intervals import between, describe_interval
 from assay.report.numbers import number, pvalue
 from assay.report.views import comparison, conclusion, decision, diagnosis, experiment
@@ -69,7 +69,9 @@ def _outline(
     every = [*said[1:], *told] if said else [*told[1:]]
     rest = {one: page for page, one in reversed(every) if not said or one != said[0][1]}
     ordered = sorted(rest, key=[one for _, one in every].index)
-    findings = tuple(Finding(say(f"page.{rest[one]}"), one, rest[one] if rest[one] in pages else "") for one in ordered)
+    findings = tuple(
+        Headline(say(f"page.{rest[one]}"), one, rest[one] if rest[one] in pages else "") for one in ordered
+    )
     return [Outline(findings)] if findings else []
 
 
