@@ -40,7 +40,7 @@ _ADD = f"INSERT OR IGNORE INTO labels ({_NAMES}) VALUES (?,?,?,?,?,?,?,?,?,?)"  
 
 
 class LabelIndex:
-    """The index of one log, for any number of threads; `locked` holds off all other threads and processes."""
+    """The index of one log, for any number of threads; `hold_lock` holds off all other threads and processes."""
 
     def __init__(self, log: Path) -> None:
         self.log, self.path = log, log.with_suffix(".sqlite")
