@@ -184,7 +184,7 @@ class WatchState:
             else:
                 self._take_commit(entry)
         self.entries = len(entries)
-        for name in self._counted_files:
+        for name in self._files_in_use:
             if not self.place(name).exists():
                 raise InputError(
                     say("rows of an open window are missing"), path=str(self.place(name)),
@@ -193,7 +193,7 @@ class WatchState:
         self._remove_unnamed()
 
     @property
-    def _counted_files(self) -> set[str]:
+    def _files_in_use(self) -> set[str]:
         """The files that count."""
         return {*(name for names in self.rows.values() for name in names), *([self.waiting] if self.waiting else [])}
 
@@ -231,7 +231,7 @@ class WatchState:
 
     def _remove_unnamed(self) -> None:
         """Remove files of rows that no entry names: those of closed windows, and those of a process that was killed."""
-        named = self._counted_files
+        named = self._files_in_use
         for path in self._files():
             if path.name not in named:
                 with suppress(OSError):
