@@ -344,6 +344,18 @@ def test_queries_that_become_longer_and_of_another_language_are_an_alert_of_drif
     assert without.watched == ()
 
 
+@pytest.mark.parametrize(("known", "new"), [("12", "wiki"), ("007", "5")])
+def test_sources_that_look_like_numbers_are_names(tmp_path, known, new):
+    lines = make_lines(9, 60)
+    for line in lines:
+        if "user_query" in line:
+            line["query_response_hit_ids"] = [f"{new if line['query_id'].startswith('q8') else known}#1", "5#1"]
+    found = assay.watch_log(write_lines(tmp_path / "log.jsonl", lines), measures="any_click", baseline=7)
+    psi = [window.value("psi(source)").interval.estimate for window in found.windows[7:]]
+    assert psi[0] == 0
+    assert psi[1] > 0.25
+
+
 def test_lists_of_canary_queries_that_change_are_an_alert(tmp_path):
     """Rank-biased overlap as `assay.rbo` has it, against the first list of every query."""
     lists = {hour: ["a", "b", "c"] if hour < 4 else ["c", "x", "a"] for hour in range(8)}

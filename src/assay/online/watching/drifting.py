@@ -20,13 +20,14 @@ from assay.stats.drift import group_names, group_numbers, stability_interval
 from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from assay.data.events import Events
     from assay.online.watching.settings import WatchSettings
     from assay.stats.intervals import Interval
 
 _FINE = 4  # bins of a number for each doubling
+_NUMBERS = {"query_length", "top_score", "score_gap"}  # things whose kinds are bins; a source may be called 12, too
 _SIGNS = "[/#:]"  # what ends the name of a source in the id of a document
 _PERSISTENCE = 0.9
 
@@ -100,16 +101,20 @@ def _compare_kinds(
 ) -> Iterator[WatchValue]:
     for name, rows in kinds.items():
         if before := baseline.counts.get(name):
-            yield WatchValue(label_drift(name), _stability(rows, before, settings.rule.confidence_level))
+            groups = _group(_count(rows), before, numbers=name in _NUMBERS)
+            yield WatchValue(label_drift(name), _stability(rows, before, groups, settings.rule.confidence_level))
 
 
-def _stability(rows: pl.DataFrame, before: Mapping[str, int], level: float) -> Interval:
+def _group(counts: Mapping[str, int], before: Mapping[str, int], *, numbers: bool) -> list[set[str]]:
+    """Kinds that are looked at together: neighbouring bins of numbers, and names that are rare."""
+    if not numbers:
+        return group_names(before, counts)
+    found = group_numbers({int(kind): n for kind, n in before.items()}, map(int, counts))
+    return [{str(one) for one in group} for group in found]
+
+
+def _stability(rows: pl.DataFrame, before: Mapping[str, int], groups: Sequence[set[str]], level: float) -> Interval:
     counts = _count(rows)
-    if all(one.removeprefix("-").isdecimal() for one in before):
-        numbers = {int(kind): n for kind, n in before.items()}
-        groups = [{str(one) for one in group} for group in group_numbers(numbers, map(int, counts))]
-    else:
-        groups = group_names(before, counts)
     table = [[sum(of.get(kind, 0) for kind in group) for group in groups] for of in (counts, before)]
     return stability_interval(*table, effective=_effective(rows), confidence_level=level)
 
