@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from datetime import UTC, datetime, timedelta
 
@@ -102,6 +103,16 @@ def test_what_does_not_fit_is_given_out_early_and_counted(settings):
     assert waiting.counts["crowded"] == 15
     assert ids(waiting.take()) == list(range(1, 16))
     assert ids(waiting.take_all()) == list(range(16, 21))
+
+
+@pytest.mark.parametrize(("lists", "scopes", "rows"), [("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords")])  # fmt: skip
+def test_texts_inside_lists_and_objects_take_room_too(lists, scopes, rows):
+    text = {"kvlistValue": {"values": [{"key": "content", "value": {"stringValue": "x" * 999}}]}}
+    told = [{"key": "gen_ai.input.messages", "value": {"arrayValue": {"values": [text] * 20}}}]
+    row = {"traceId": "1" * 32, "spanId": "2" * 16, "eventName": "gen_ai.client.inference.operation.details", "attributes": told}  # fmt: skip
+    waiting = OpenTraces(most_bytes=30_000)
+    waiting.add(decode_json(json.dumps({lists: [{scopes: [{rows: [row]}]}]}).encode()))
+    assert (len(waiting), waiting.counts["crowded"]) == (0, 1)
 
 
 def test_one_trace_of_very_many_spans_is_bounded():

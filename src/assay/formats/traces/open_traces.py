@@ -18,7 +18,7 @@ from assay.data.limits import MEGABYTE
 from assay.data.served import Served  # noqa: TC001 - a codec reads the types of records
 from assay.errors import InputError
 from assay.formats.traces.assembling import assemble
-from assay.formats.traces.spans import SpanEvent, TraceSpan  # noqa: TC001 - likewise
+from assay.formats.traces.spans import SpanEvent, TraceSpan, size_of_value
 from assay.formats.traces.steps import Steps
 from assay.messages import say
 
@@ -145,7 +145,7 @@ class OpenTraces:
             return
         trace.events.append(event)
         trace.last_ns = max(trace.last_ns, min(event.time_ns, horizon) or self.time_ns)
-        self._grow(trace, 500 + 2 * sum(len(one) for one in event.attributes.values() if isinstance(one, str)))
+        self._grow(trace, 500 + sum(map(size_of_value, event.attributes.values())))
 
     def _grow(self, trace: OpenTrace, size: int) -> None:
         trace.size += size

@@ -15,7 +15,7 @@ import msgspec
 
 from assay.data.limits import MEGABYTE
 from assay.formats.traces import names
-from assay.formats.traces.spans import REASONS, Attributes, Batch, SpanEvent, TraceSpan, Value, join
+from assay.formats.traces.spans import REASONS, Attributes, Batch, SpanEvent, TraceSpan, Value, join, size_of_value
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -297,9 +297,9 @@ def error_of(failed: bool, message: str, attributes: Attributes, events: Sequenc
 
 def size_of(attributes: Attributes, events: Sequence[SpanEvent]) -> int:
     """About how many bytes a span takes in memory."""
-    texts = sum(len(one) for one in attributes.values() if isinstance(one, str))
+    values = sum(map(size_of_value, attributes.values()))
     inner = sum(400 + size_of(one.attributes, ()) for one in events)
-    return 500 + 150 * len(attributes) + 2 * texts + inner
+    return 500 + 150 * len(attributes) + values + inner
 
 
 def _event(record: LogRecord, asked: frozenset[str]) -> tuple[SpanEvent | None, bool]:

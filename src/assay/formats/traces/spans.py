@@ -75,4 +75,15 @@ def join(batches: list[Batch]) -> Batch:
     )
 
 
+def size_of_value(value: Value) -> int:
+    """About how many bytes a value of an attribute takes in memory, with all that is in it."""
+    if isinstance(value, str):
+        return 2 * len(value)
+    if isinstance(value, list):
+        return sum(100 + size_of_value(one) for one in value)
+    if isinstance(value, dict):
+        return sum(150 + 2 * len(key) + size_of_value(one) for key, one in value.items())
+    return 0
+
+
 REASONS = 3  # of what was rejected that are told
