@@ -36,6 +36,7 @@ from assay.llm.wire import split_thinking
 from assay.measures.spellings import expand, split_measures
 from assay.online.click_judgments import read_cuts
 from assay.online.guardrails import read_guardrail
+from assay.online.watching.outbox import read_headers
 from assay.text import lexicon, negation, numbers, refusals, segmentation, sentences, stems
 from assay.text import words as text_words
 from assay.text.embeddings import choose_embedder
@@ -106,6 +107,7 @@ LOOK = {
     "errors:excerpt": excerpt, "data.folding:pattern_to_regex": lambda text: pattern_to_regex(f"{{doc}}{text}{{chunk}}"),
     "measures.grammar:parse": assay.parse, "measures.spellings:split_measures": split_measures, "measures.spellings:expand": expand,
     "analysis.gate_rules:read_rule": read_rule, "online.guardrails:read_guardrail": read_guardrail, "online.click_judgments:read_cuts": read_cuts,
+    "online.watching.outbox:read_headers": read_headers,
     "cli --map": lambda text: pair(text, "--map", "FIELD=COLUMN"), "cli --fail-under": lambda text: numbers_by_name((text,), "--fail-under"),
     "cli NAME=FILE": split_name, "cli --sweep": read_cutoffs, "cli --concurrency": lambda text: number_list(text, "--concurrency"), "cli --variant": split_method,
     "analysis.compare_slices --by": lambda text: assay.compare_slices(SCORES, text, QUERIES),

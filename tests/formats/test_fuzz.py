@@ -841,6 +841,7 @@ ELSEWHERE = {
         "roi.py:_read_gain", "ab_history.py:_open",
     },
     "what the same journal wrote, whose sums are checked, tested in tests/online": {"online/watch.py:_open_feed", "watching/bad.py:write_bad", "watching/feeds.py:_decode"},
+    "lines that the same watch wrote atomically, tested in tests/online/test_watch_evaluations.py": {"watching/outbox.py:_lines_of"},
     "what the same request wrote": {"workbench/relevance.py:send_judgments"},
     "reads what read_bodies reads, which is here": {"cli/bench.py:_bodies"},
     "what a hash guards, or the same job wrote, tested in tests/formats/test_score_folders.py": {
@@ -907,7 +908,9 @@ NO_READERS = {
     "replies of a server, tested with hostile ones in tests/llm and tests/judge": {
         "llm.wire:read_completion", "llm.store:read_rows", "judge.support:read_verdicts",
     },
-    "words of the command line, tested in tests/test_long_texts.py": {"online.guardrails:read_guardrail", "online.click_judgments:read_cuts"},
+    "words of the command line and of the environment, tested in tests/test_long_texts.py": {
+        "online.guardrails:read_guardrail", "online.click_judgments:read_cuts", "online.watching.outbox:read_headers",
+    },
     "calls readers that are here": {"cli.inputs:read_judged", "cli.inputs:read_runs", "cli.reporting:load_named", "formats.trec.pieces:read_ahead"},
     "passes bytes on as they come, tested with broken connections in tests/serving": {"serving.endpoints:read_parts"},
     "runs code by intention": {"pipeline.stages:load"},

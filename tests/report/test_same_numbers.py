@@ -56,12 +56,17 @@ SILENT = {
 }
 
 
+def file_of(name: str) -> str:
+    """The result file of a kind; set.json is what the manifest of a set is called."""
+    return "tea-set.json" if name == "set" else f"{name}.json"
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A folder with a result file of every kind."""
     place = tmp_path_factory.mktemp("kinds")
     for name, make in KINDS.items():
-        assay.write_result(make(), place / f"{name}.json")
+        assay.write_result(make(), place / file_of(name))
     return place
 
 
@@ -83,7 +88,7 @@ def reader(folder, without_pictures):
 @pytest.fixture(scope="module")
 def reports(folder, without_pictures):
     """The report of each file, made when it is asked for, as the sections of its page."""
-    return cache(lambda name: sections(assay.write_report(folder / f"{name}.json")))
+    return cache(lambda name: sections(assay.write_report(folder / file_of(name))))
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +96,7 @@ def workbench(reader):
     """The pages of each result in the workbench."""
 
     def ask(name: str) -> dict[str, str]:
-        address = f"/result/{key_of(f'{name}.json')}"
+        address = f"/result/{key_of(file_of(name))}"
         first = reader.get(address).text
         keys = re.findall(rf'href="{address}\?page=([a-z_]+)"', first.partition('<div class="report">')[0])
         rest = [sections(reader.get(address, page=key).text) for key in keys[1:]]
@@ -161,7 +166,7 @@ def lacking(made, text: str) -> set[str]:
 def test_every_number_that_is_shown_is_rounded_from_one_in_the_file(folder, name, level):
     if name == "scores" and level == "page":
         pytest.skip("what pages of scores show besides means is worked out when they are shown: see below")
-    place = folder / f"{name}.json"
+    place = folder / file_of(name)
     known = values(json.loads(place.read_text(encoding="utf-8")))
     shown = write(blocks_of(load(place).result, level), "table")
     beside = BESIDE.get(name, {}) | BESIDE.get(f"{name} {level}", {})
@@ -172,7 +177,7 @@ def test_every_number_that_is_shown_is_rounded_from_one_in_the_file(folder, name
 def test_main_numbers_are_on_the_terminal_in_markdown_in_the_report_and_in_the_workbench(
     folder, reports, workbench, name
 ):
-    blocks = blocks_of(load(folder / f"{name}.json").result)
+    blocks = blocks_of(load(folder / file_of(name)).result)
     shown = {
         "terminal": write(blocks, "table"),
         "markdown": write(blocks, "markdown").replace("**", " "),
@@ -222,7 +227,7 @@ def test_the_history_has_the_mean_and_interval_of_the_best_system(reader):
 @pytest.mark.parametrize("name", KINDS)
 def test_charts_write_a_number_under_the_pointer_as_the_table_below_them_does(folder, name):
     """A number that the table lacks has as many decimals as those that it has; values of queries are in other tables."""
-    place = folder / f"{name}.json"
+    place = folder / file_of(name)
     known = values(json.loads(place.read_text(encoding="utf-8")))
     drawn = [one for one in charts_in(pages(report_data([load(place).result]))) if one.kind not in {"bars", "scatter"}]
     for chart in drawn:

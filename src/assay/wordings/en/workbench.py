@@ -190,7 +190,7 @@ TEXTS = {
     "workbench.interval_of": "Below each value: its {name}",
     "workbench.later": "Later",
     "workbench.earlier": "Earlier",
-    "workbench.no_targets": "This watch has no targets: give some with --at-most, --at-least or --protocol.",
+    "workbench.no_targets": "This watch has no targets: assay log watch takes them with --at-most, --at-least or --protocol.",
     "workbench.went_wrong": "Requests that went wrong",
     "workbench.went_wrong_about": "Requests that failed or were not answered, the latest first. Add their questions to an evaluation set, with the right answer if you know it.",
     "workbench.no_sets": "There is no evaluation set in this folder to add questions to: assay set questions makes one, or assay convert set.",

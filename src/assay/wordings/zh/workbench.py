@@ -190,7 +190,7 @@ TEXTS = {
     "workbench.interval_of": "数值下方为其{name}",
     "workbench.later": "较新",
     "workbench.earlier": "较早",
-    "workbench.no_targets": "此次监测没有目标：可用 --at-most、--at-least 或 --protocol 设定。",
+    "workbench.no_targets": "此次监测没有目标：可用 assay log watch 的 --at-most、--at-least 或 --protocol 设定。",
     "workbench.went_wrong": "出错的请求",
     "workbench.went_wrong_about": "失败或未得到回答的请求（最新在前）。可把问题加入评测集；若知道正确答案，可一并填写。",
     "workbench.no_sets": "此文件夹中没有可加入问题的评测集：可用 assay set questions 或 assay convert set 生成。",
