@@ -16,7 +16,6 @@ import os
 import shutil
 import sys
 import threading
-import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +25,7 @@ import numpy as np
 import pytest
 
 import assay
+import fuzzing
 import otlp
 import reply_readers as replies
 from assay.analysis.check_files import check_files
@@ -800,22 +800,23 @@ def test_damaged_files_raise_our_own_errors_only(tmp_path, name):
     assert not strange, "\n".join(f"{where}: {found}" for where, found in strange.items())
 
 
-def test_seeds_go_on_where_an_earlier_session_stopped_and_end_by_processor_time(tmp_path):
-    def burn():
-        end = time.process_time() + 0.01
-        while time.process_time() < end:
-            pass
+def test_seeds_go_on_where_an_earlier_session_stopped_and_end_by_processor_time(tmp_path, monkeypatch):
+    computed, clock = [0.0], [0.0]
+    monkeypatch.setattr(fuzzing, "processor_seconds", lambda: computed[0])
+    monkeypatch.setattr(fuzzing.time, "monotonic", lambda: clock[0])
 
-    first = [seed for seed in further_seeds("a.run", 24, 0.1, tmp_path) if burn() is None]
-    assert first == list(range(24, 24 + len(first)))
-    assert 2 <= len(first) <= 11
-    kept = json.loads((tmp_path / "a.run.json").read_text())
-    assert kept["next_seed"] == 24 + len(first) and kept["seconds"] >= 0.1
-    again = [seed for seed in further_seeds("a.run", 24, 0.1, tmp_path) if burn() is None]
-    assert again[0] == 24 + len(first)
-    assert json.loads((tmp_path / "a.run.json").read_text())["seconds"] >= 0.2
-    waiting = [seed for seed in further_seeds("b.run", 24, 0.02, None) if time.sleep(0.01) is None]
-    assert 1 <= len(waiting) <= 20  # a reader that waits for another process ends, too
+    def take(name, seconds, folder, *, computing, waiting):
+        for seed in further_seeds(name, 24, seconds, folder):
+            computed[0] += computing
+            clock[0] += computing + waiting
+            yield seed
+
+    assert list(take("a.run", 1.0, tmp_path, computing=0.25, waiting=0.5)) == [24, 25, 26, 27]
+    assert json.loads((tmp_path / "a.run.json").read_text()) == {"next_seed": 28, "seconds": 1.0}
+    assert list(take("a.run", 0.5, tmp_path, computing=0.25, waiting=0.0)) == [28, 29]
+    assert json.loads((tmp_path / "a.run.json").read_text()) == {"next_seed": 30, "seconds": 1.5}
+    waiting = list(take("b.run", 1.0, None, computing=0.0, waiting=1.0))  # for another process
+    assert waiting == list(range(24, 24 + int(fuzzing.PATIENCE)))
 
 
 @pytest.mark.parametrize("name", READERS)
