@@ -38,9 +38,11 @@ def person(browser, server, name, **options):
     page.on("request", lambda one: one.url.startswith((server.origin, "data:,")) or faults.append(f"request {one.url}"))
     page.goto(server.address)
     page.goto(f"{server.origin}{LABEL}")
+    page.wait_for_selector("[name=name]:focus")
     page.keyboard.type(name)
     page.keyboard.press("Enter")
     page.wait_for_selector(".card")
+    page.wait_for_load_state()  # keys are heard from then on
     try:
         yield page
         assert [one for one in faults if "404" not in one] == []

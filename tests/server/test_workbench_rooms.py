@@ -42,9 +42,11 @@ def window(browser, rooms):
     page.on("request", lambda one: one.url.startswith((server.origin, "data:,")) or faults.append(f"request {one.url}"))
     page.goto(server.address)
     page.goto(f"{server.origin}/label/{key_of('pool.jsonl')}")
+    page.wait_for_selector("[name=name]:focus")
     page.keyboard.type("Ann")
     page.keyboard.press("Enter")
     page.wait_for_selector(".card")
+    page.wait_for_load_state()  # keys are heard from then on
 
     def open_page(path: str):
         page.goto(f"{server.origin}{path}")
