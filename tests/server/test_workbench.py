@@ -223,6 +223,30 @@ def test_a_form_that_is_sent_twice_counts_once(ann, folder):
     assert len(labels_of(folder)) == 1
 
 
+def test_a_form_is_of_the_person_whom_it_was_shown_to(ann, folder):
+    """Answers stand left or right by person: under another name, a press would be the opposite preference."""
+    pages = {path: ann.get(path) for path in (LABEL, RATE, PAIRS)}
+    for path, page in pages.items():
+        assert (
+            ann.press(page, path, value="supported" if path == RATE else "1" if path == LABEL else "left").status_code
+            == 200
+        )
+    before = labels_of(folder)
+    pages = {path: ann.get(path) for path in pages}
+    ann.post("/name", name="Bo", next="/")  # in another tab
+    for path, page in pages.items():
+        answer = ann.press(page, path, value="supported" if path == RATE else "1" if path == LABEL else "right")
+        assert (answer.status_code, "shown to somebody else" in answer.text) == (400, True)
+        assert ann.press(page, f"{path}/undo").status_code == 400
+    assert labels_of(folder) == before
+
+
+@pytest.mark.parametrize("wrong", ["//evil", "//0123456789abcdef", "/\\evil", "https://evil"])
+def test_no_form_leads_to_another_host(ann, wrong):
+    answer = ann.client.post("/language", data={"lang": "en", "next": wrong}, follow_redirects=False)
+    assert answer.headers["location"] == "/"
+
+
 @contextlib.contextmanager
 def two_people(server):
     with Person(server.origin, server.address, "Ann") as ann, Person(server.origin, server.address, "Bo") as bo:
@@ -256,10 +280,11 @@ def test_answers_are_rated_by_statement_and_read_by_calibrate(ann, folder):
     page = ann.get(RATE)
     for place, value in enumerate(("supported", "unsupported")):
         fields = fields_of(page.text, RATE)
-        page = ann.post(RATE, card=fields["card"], statement=str(place), value=value, known="", once=f"{place:032x}")
+        fields |= {"statement": str(place), "known": "", "once": f"{place:032x}"}
+        page = ann.post(RATE, value=value, **fields)
     fields = fields_of(page.text, RATE)
     assert 'aria-pressed="true"' in page.text
-    page = ann.post(RATE, card=fields["card"], value="4", known="", once="f" * 32)
+    page = ann.post(RATE, card=fields["card"], by=fields["by"], value="4", known="", once="f" * 32)
     assert fields_of(page.text, RATE)["card"] != fields["card"], "an answer that is done makes room for the next"
     rows = [json.loads(line) for line in ann.get(f"{RATE}/rated.jsonl").text.splitlines()]
     assert rows[0]["human"] == {"faithfulness": 0.5, "mark": 0.8}

@@ -89,11 +89,11 @@ def keep_label(desk: Desk, visit: Visit) -> Response:
     pressed = visit.form.get("value", "")
     if pressed not in _PRESSED:
         raise UsageError(say("the form is not complete: open the page again"))
-    on_left = stands_left(card.item, visit.by)
+    on_left = stands_left(card.item, visit.author)
     value = {"left": "first" if on_left else "second", "right": "second" if on_left else "first"}.get(pressed, pressed)
     try:
         desk.store.add(
-            task.name, "preference", card.item, value, by=visit.by, note=visit.form.get("note", "").strip(),
+            task.name, "preference", card.item, value, by=visit.author, note=visit.form.get("note", "").strip(),
             key=visit.once, shown=card.first if on_left else card.second, instead_of=visit.form.get("known", ""),
         )  # fmt: skip
     except LabelConflict:
@@ -111,7 +111,7 @@ def _find_key(card: PairCard, visit: Visit, value: object) -> str:
 def undo_label(desk: Desk, visit: Visit) -> Response:
     """Take back the last preference, and show its pair again."""
     task = _task(desk, visit)
-    undone = desk.store.undo(task.name, by=visit.by, key=visit.once, undoes=visit.form.get("undoes", ""))
+    undone = desk.store.undo(task.name, by=visit.author, key=visit.once, undoes=visit.form.get("undoes", ""))
     card = next((one for one in task.cards if undone and one.item == undone.item), None)
     return go_to(_address(task) + (f"?card={card.key}" if card else ""))
 

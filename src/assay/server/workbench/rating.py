@@ -82,7 +82,7 @@ def keep_label(desk: Desk, visit: Visit) -> Response:
     item, value = _read_form(card, visit)
     try:
         desk.store.add(
-            task.name, "mark" if item == card.item else "statement", item, value, by=visit.by, key=visit.once,
+            task.name, "mark" if item == card.item else "statement", item, value, by=visit.author, key=visit.once,
             instead_of=visit.form.get("known", ""),
         )  # fmt: skip
     except LabelConflict:
@@ -105,7 +105,7 @@ def _read_form(card: AnswerCard, visit: Visit) -> tuple[Item, float | str]:
 def undo_label(desk: Desk, visit: Visit) -> Response:
     """Take back the last label, and show its answer again."""
     task = _task(desk, visit)
-    undone = desk.store.undo(task.name, by=visit.by, key=visit.once, undoes=visit.form.get("undoes", ""))
+    undone = desk.store.undo(task.name, by=visit.author, key=visit.once, undoes=visit.form.get("undoes", ""))
     card = next((one for one in task.cards if undone and one.item == undone.item[:2]), None)
     return go_to(f"/rate/{task.file.key}" + (f"?card={card.key}" if card else ""))
 

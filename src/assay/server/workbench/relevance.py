@@ -80,7 +80,7 @@ def keep_label(desk: Desk, visit: Visit) -> Response:
     value = _value(desk, visit)
     try:
         desk.store.add(
-            task.name, "relevance", card.item, value, by=visit.by, note=visit.form.get("note", "").strip(),
+            task.name, "relevance", card.item, value, by=visit.author, note=visit.form.get("note", "").strip(),
             key=visit.once, instead_of=visit.form.get("known", ""),
         )  # fmt: skip
     except LabelConflict:
@@ -91,7 +91,7 @@ def keep_label(desk: Desk, visit: Visit) -> Response:
 def undo_label(desk: Desk, visit: Visit) -> Response:
     """Take back the last label, and show its pair again."""
     task = _task(desk, visit)
-    undone = desk.store.undo(task.name, by=visit.by, key=visit.once, undoes=visit.form.get("undoes", ""))
+    undone = desk.store.undo(task.name, by=visit.author, key=visit.once, undoes=visit.form.get("undoes", ""))
     key = _key_of(task)(undone) if undone else ""
     return go_to(f"/label/{task.file.key}" + (f"?card={key}" if key else ""))
 

@@ -45,8 +45,9 @@ def show(visit: Visit, template: str, status: int = 200, **values: Any) -> Respo
         return tell(say(f"workbench.{key}", **inner), visit.lang)
 
     text = _environment().get_template(f"{template}.html").render(
-        t=word, tell=lambda text: tell(text, visit.lang), lang=visit.lang, by=visit.by, path=visit.path, rooms=ROOMS,
-        html_lang="zh-CN" if visit.lang == "zh" else "en", version=version("assay-eval"), **values,
+        t=word, tell=lambda text: tell(text, visit.lang), lang=visit.lang, by=visit.by, path=visit.path,
+        badge=visit.badge, rooms=ROOMS, html_lang="zh-CN" if visit.lang == "zh" else "en",
+        version=version("assay-eval"), **values,
     )  # fmt: skip
     return HTMLResponse(text.translate(_SURROGATES), status)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_FIELDS = 20
 _DIGITS = 6  # of a number in an address
-_NEXT = re.compile(r"/[a-z]*(/[0-9a-f]{16}){0,2}(/[a-z]+)?")
+_NEXT = re.compile(r"/|/[a-z]+(/[0-9a-f]{16}){0,2}(/[a-z]+)?")  # two slashes in front would be another host
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 
@@ -43,6 +43,18 @@ class Visit:
             return base64.urlsafe_b64decode(raw.encode()).decode("utf-8")
         except (ValueError, binascii.Error):
             return ""
+
+    @property
+    def badge(self) -> str:
+        """The name as forms carry it, which were made for the person who has it."""
+        return write_name(self.by)
+
+    @property
+    def author(self) -> str:
+        """Who filled in a form; another page of this browser may have changed the name since the form was shown."""
+        if not self.by or self.form.get("by") != self.badge:
+            raise UsageError(say("this page was shown to somebody else: open it again"))
+        return self.by
 
     @property
     def path(self) -> str:

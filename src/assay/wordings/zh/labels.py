@@ -21,6 +21,7 @@ TEXTS = {
     "the list has no column {name}": "列表缺少列 {name}",
     "these two files have no different answers to the same question": "这两个文件对相同的问题没有不同的回答",
     "the form is not complete: open the page again": "表单不完整：请重新打开页面",
+    "this page was shown to somebody else: open it again": "此页面当时显示给另一个人：请重新打开",
     "the workbench": "工作台",
     "{value} is not a grade of the rubric": "{value} 不是评分标准中的等级",
     "a grade is one key: choose a rubric whose grades are 0 to {most}": "每个等级对应一个按键：请选择等级为 0 至 {most} 的评分标准",
