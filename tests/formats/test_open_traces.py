@@ -84,6 +84,29 @@ def test_a_clock_that_is_wrong_does_not_end_the_traces_of_others():
     assert sorted(ids(waiting.take(NOW + timedelta(minutes=10)))) == [1, 2]
 
 
+def test_log_records_that_are_sent_again_are_taken_once():
+    """A sender that saw no answer sends a batch again; what has no time may well have happened twice."""
+
+    def told(name, text, time):
+        about = {"traceId": "1" * 32, "spanId": "2" * 16, "eventName": name, "timeUnixNano": str(time)}
+        body = {"kvlistValue": {"values": [{"key": "content", "value": {"stringValue": text}}]}}
+        return decode_json(
+            json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [{**about, "body": body}]}]}]}).encode()
+        )
+
+    waiting = OpenTraces()
+    said = [("user", "Hot?", 1), ("assistant", "Yes.", 2), ("user", "Hot?", 3)]
+    for _ in range(2):
+        for role, text, time in said:
+            waiting.add(told(f"gen_ai.{role}.message", text, time))
+    trace = waiting.traces["1" * 32]
+    assert [(one.name.split(".")[1], one.time_ns) for one in trace.events] == [(role, time) for role, _, time in said]
+    assert waiting.counts["repeated_events"] == 3
+    waiting.add(told("gen_ai.user.message", "Hot?", 0))
+    waiting.add(told("gen_ai.user.message", "Hot?", 0))
+    assert len(trace.events) == 5
+
+
 def test_log_records_may_come_before_their_spans():
     waiting = OpenTraces(settle=1)
     said = {"traceId": f"{1:032x}", "spanId": f"{2:016x}", "eventName": "gen_ai.user.message", "timeUnixNano": str(otlp.START),

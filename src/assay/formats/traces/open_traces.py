@@ -49,10 +49,10 @@ class OpenTrace:
 class OpenTraces:
     """Traces that are not complete yet.
 
-    `counts` says what became of all spans: spans, events, repeated (a span that was there already), late (of a trace
-    that was given out), surplus (beyond `most_spans` of one trace), ahead (from the future: they do not move the time);
-    and of traces: traces, crowded (given out early for room), rootless, others (no request: nothing was asked of a
-    model or a search).
+    `counts` says what became of all spans: spans, events, repeated (a span that was there already), repeated_events (a
+    log record that was), late (of a trace that was given out), surplus (beyond `most_spans` of one trace), ahead (from
+    the future: they do not move the time); and of traces: traces, crowded (given out early for room), rootless, others
+    (no request: nothing was asked of a model or a search).
     """
 
     settle: float = 10.0
@@ -142,6 +142,9 @@ class OpenTraces:
     def _add_event(self, trace: OpenTrace, event: SpanEvent, horizon: int) -> None:
         if len(trace.events) >= self.most_spans:
             self.counts["surplus"] += 1
+            return
+        if event.time_ns and event in trace.events:  # senders that saw no answer send a batch again
+            self.counts["repeated_events"] += 1
             return
         trace.events.append(event)
         trace.last_ns = max(trace.last_ns, min(event.time_ns, horizon) or self.time_ns)

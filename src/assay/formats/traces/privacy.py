@@ -29,7 +29,7 @@ def hash_ids(batch: Batch, salt: str) -> Batch:
     key = key_of_salt(salt)
 
     def change(name: str, value: Value) -> Value:
-        if name not in names.PERSONAL or isinstance(value, (list, dict, bool)):
+        if name not in names.PERSONAL:
             return value
         return make_pseudonym(str(value), key)
 
