@@ -16,7 +16,7 @@ from assay.formats.traces import keeping
 from assay.formats.traces.keeping import TraceFolder, encode_lines
 from assay.formats.traces.otlp_json import decode_json
 from assay.formats.traces.reading import read_traces
-from assay.formats.traces.spans import Batch, join
+from assay.formats.traces.spans import Batch, TraceSpan, join
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SALT = "grain of salt"
@@ -122,6 +122,13 @@ def test_a_message_in_json_stays_json_when_it_is_redacted(tmp_path):
     spans = [otlp.span(1), otlp.span(2, {"gen_ai.operation.name": "chat", "gen_ai.input.messages": told}, parent=1)]
     (found,) = read_traces(otlp.write(tmp_path / "a.jsonl", *spans), redact=True)
     assert found.question == "see [url]"
+
+
+@pytest.mark.parametrize("value", [["ann@example.org"], {"mail": "ann@example.org"}])
+def test_ids_of_people_in_lists_and_objects_are_hashed_too(tmp_path, value):
+    span = TraceSpan("1" * 32, "2" * 16, attributes={"user.id": value})
+    TraceFolder(tmp_path, salt=SALT, clock=lambda: NOON).append(Batch((span,)))
+    assert b"ann" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
 
 def test_a_short_salt_is_refused(tmp_path):
