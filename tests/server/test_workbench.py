@@ -17,6 +17,7 @@ import pytest
 
 import assay
 from assay.analysis.demonstration import LIST, list_to_label
+from assay.analysis.workspace import Workspace
 from assay.demo import Bundle
 from assay.formats.files import Input
 from assay.formats.label_log import read_label_log
@@ -193,6 +194,27 @@ def test_grades_are_kept_and_exported_as_evaluate_reads_them(ann, folder):
     name = re.search(r"workbench/(\S+\.qrels)", saved.text)[1]
     assert (folder / "workbench" / name).read_text() == text
     assert assay.evaluate(folder / "workbench" / name, folder / "old.run", ["map"]).judged == 2
+
+
+def test_who_only_looks_writes_nothing(ann, folder):
+    ann.press(ann.get(LABEL), LABEL, value="3")
+    before = sorted(folder.rglob("*"))
+    assert ann.get(f"{LABEL}/judgments.qrels").text == "q1 0 d0 3\n"
+    assert sorted(folder.rglob("*")) == before
+    ann.press(ann.get(f"{LABEL}/results"), f"{LABEL}/save")
+    assert [one.read_text() for one in (folder / "workbench").glob("*.qrels")] == ["q1 0 d0 3\n"]
+
+
+def test_readers_of_one_name_in_two_modules_are_two(folder):
+    space, made = Workspace(folder), []
+    for number, module in enumerate(("one", "two")):
+
+        def reader(place: str, number: int = number) -> int:
+            return number
+
+        reader.__module__, reader.__qualname__ = module, "_read_rows"
+        made.append(space.read(space.files("samples")[0], reader))
+    assert made == [0, 1]
 
 
 def test_a_list_of_a_sample_is_exported_with_its_probabilities_only(ann, folder):

@@ -95,7 +95,8 @@ class Workspace:
 
     def read(self, file: WorkFile, reader: Callable[[str], Read], *more: Hashable) -> Read:
         """What a reader makes of a file, which is kept for a while."""
-        mark = (file.name, file.stamp, getattr(reader, "__qualname__", repr(reader)), *more)
+        known_as = getattr(reader, "__module__", ""), getattr(reader, "__qualname__", repr(reader))
+        mark = (file.name, file.stamp, *known_as, *more)
         with self._lock:
             if mark in self._kept:
                 self._kept.move_to_end(mark)

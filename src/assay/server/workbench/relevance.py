@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -21,8 +23,6 @@ from assay.server.workbench.visits import make_once
 from assay.text.marking import mark_words
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from starlette.responses import Response
     from starlette.routing import Route
 
@@ -118,8 +118,11 @@ def send_judgments(desk: Desk, visit: Visit) -> Response:
     task = _task(desk, visit)
     if task.sampled:
         raise UsageError(say("this list is a sample: take the filled list, which keeps the probabilities"))
-    place = _write_judgments(desk, task)
-    return send_file(f"{_stem(task)}.qrels", place.read_bytes(), "text/plain; charset=utf-8")
+    name = f"{_stem(task)}.qrels"
+    with TemporaryDirectory() as folder:  # who only looks changes nothing in the folder of work
+        place = Path(folder) / name
+        write_judgments(judgments_of_labels(desk.store.current(task.name)), place)
+        return send_file(name, place.read_bytes(), "text/plain; charset=utf-8")
 
 
 def send_list(desk: Desk, visit: Visit) -> Response:
@@ -134,14 +137,9 @@ def save_labels(desk: Desk, visit: Visit) -> Response:
     if task.sampled:  # judgments without their probabilities would be taken for complete
         write_atomically(desk.space.own / f"{_stem(task)}.jsonl", _fill_in_file(desk, task))
     else:
-        _write_judgments(desk, task)
+        judged = judgments_of_labels(desk.store.current(task.name))
+        write_judgments(judged, desk.space.own / f"{_stem(task)}.qrels")
     return go_to(f"/label/{task.file.key}/results?saved=1")
-
-
-def _write_judgments(desk: Desk, task: RelevanceTask) -> Path:
-    place = desk.space.own / f"{_stem(task)}.qrels"
-    write_judgments(judgments_of_labels(desk.store.current(task.name)), place)
-    return place
 
 
 def _fill_in_file(desk: Desk, task: RelevanceTask) -> bytes:
