@@ -160,6 +160,18 @@ def test_passwords_cannot_be_tried_out():
         assert client.post("/login", data={"password": "correct horse"}, headers=own).status_code == 429
 
 
+def test_passwords_cannot_be_tried_out_as_tokens_either():
+    with tenant(password="correct horse") as running, httpx2.Client(base_url=running.origin) as client:
+
+        def send(**heads):
+            return client.post("/v1/take", content=b"abc", headers=heads).status_code
+
+        assert [send() for _ in range(15)] == [401] * 15, "who says nothing tries nothing"
+        tried = [send(authorization=f"Bearer {i}") for i in range(15)]
+        assert (tried[:10], tried[-1]) == ([401] * 10, 429)
+        assert send(authorization="Bearer correct horse") == 429
+
+
 def test_a_port_that_is_taken_is_an_error_with_a_cure(server):
     with pytest.raises(InputError, match=r"cannot listen there.*another --port"):
         WebServer(port=server.access.port)

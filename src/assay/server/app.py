@@ -151,9 +151,17 @@ class Guard:
                                             paths=sorted(self.machines)))  # fmt: skip
         if access.is_foreign(headers) if machine else _is_forged(request, access):
             raise self._refuse(_FORBIDDEN, say("this request comes from a page of another server"))
-        if machine and not access.admits_machine(headers.get("authorization")):
-            told = say("send the password as a bearer token")
-            raise self._refuse(_UNKNOWN, told, {"www-authenticate": "Bearer"})
+        if machine:
+            self._check_bearer(headers.get("authorization"), client)
+
+    def _check_bearer(self, told: str | None, client: str) -> None:
+        """Let programs in that send the password; a client that tried many others is not heard for a while."""
+        if self.access.password is not None and self.guesses.is_spent(client):
+            raise self._refuse(_TOO_MANY, say("too many wrong passwords: wait a minute"), {"retry-after": "60"})
+        if not self.access.admits_machine(told):
+            if told is not None:
+                self.guesses.allows(client)
+            raise self._refuse(_UNKNOWN, say("send the password as a bearer token"), {"www-authenticate": "Bearer"})
 
     async def _sign_in(self, request: Request) -> Response | None:
         """Let in who has the cookie; give it to who has the token or the password."""

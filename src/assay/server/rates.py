@@ -17,6 +17,12 @@ class Rate:
     burst: float
     buckets: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
 
+    def is_spent(self, client: str, now: float | None = None) -> bool:
+        """Whether a client's bucket is empty; nothing is taken out."""
+        now = time.monotonic() if now is None else now
+        left, then = self.buckets.get(client, (self.burst, now))
+        return min(self.burst, left + (now - then) * self.per_second) < 1
+
     def allows(self, client: str, now: float | None = None) -> bool:
         """Take one request out of a client's bucket; False where it is empty."""
         now = time.monotonic() if now is None else now
