@@ -289,13 +289,15 @@ def test_people_who_share_a_list_get_different_pairs_and_see_how_far_they_agree(
 
 
 def test_the_grades_of_a_model_are_shown_with_the_labels_only(ann, folder):
-    lines = "".join(f"q{i % 3 + 1} 0 d{i} 2\n" for i in range(30))
+    lines = "".join(f"q{i % 3 + 1} 0 d{i} 1.75\n" for i in range(30))
     (folder / "model.qrels").write_text(f"{JUDGE_LINE}some-model\n{lines}")
     page = ann.get(LABEL)
     assert "some-model" not in page.text
     page = ann.press(page, LABEL, value="2")
     assert "some-model" not in page.text
-    assert "some-model" in ann.get(f"{LABEL}/results").text
+    told = ann.get(f"{LABEL}/results").text
+    assert "some-model" in told
+    assert '<td class="n">1.75</td>' in told
 
 
 def test_answers_are_rated_by_statement_and_read_by_calibrate(ann, folder):
