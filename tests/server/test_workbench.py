@@ -16,6 +16,7 @@ import httpx2
 import pytest
 
 import assay
+from assay.analysis import workspace
 from assay.analysis.demonstration import LIST, list_to_label
 from assay.analysis.workspace import Workspace
 from assay.demo import Bundle
@@ -152,6 +153,13 @@ def test_a_query_is_shown_with_both_lists_grades_and_moves(visitor):
     grades = re.findall(r'class="grade g\d">(\d)</span><span class="id">(d\d+)', panes[1])
     assert {doc: float(grade) for grade, doc in grades} == judged
     assert '<mark class="word">' in page
+
+
+def test_results_that_are_forgotten_meanwhile_are_read_again(ann, monkeypatch):
+    """As where others look at many files, or a result is written anew between two looks at it."""
+    monkeypatch.setattr(workspace, "_KEPT", 0)
+    page = ann.get("/compare/query", r=[OLD, NEW], query="q1")
+    assert (page.status_code, "old" in page.text) == (200, True)
 
 
 def test_unknown_files_and_queries_are_not_there(visitor):

@@ -109,12 +109,12 @@ class QueryFilter:
 
 def list_all_systems(space: Workspace, keys: Sequence[str]) -> list[System]:
     """The systems of the results with these keys; where two have one name, with the name of their file."""
-    files = [space.find(key, "result") for key in dict.fromkeys(keys)]
-    named = [(scores, file) for file in files for scores in space.result(file.key).result.systems]
-    counts = [scores.name for scores, _ in named]
+    read = [(space.find(key, "result"), space.result(key)) for key in dict.fromkeys(keys)]
+    named = [(scores, file, loaded) for file, loaded in read for scores in loaded.result.systems]
+    counts = [scores.name for scores, *_ in named]
     return [
-        System(name, replace(scores, name=name), file, space.result(file.key))
-        for scores, file in named
+        System(name, replace(scores, name=name), file, loaded)
+        for scores, file, loaded in named
         for name in [scores.name if counts.count(scores.name) == 1 else f"{scores.name} ({file.name})"]
     ]
 
