@@ -46,6 +46,7 @@ def make_folder(folder, pairs: int = 30):
             for q, t in QUERIES.items()
         ]  # fmt: skip
         write_lines(folder / f"{name}.jsonl", answers)
+    write_lines(folder / "nuggets.jsonl", [{"qid": "q1", "nuggets": [{"text": n, "importance": "okay"} for n in ("80 degrees", "not boiling", "hot")]}, {"qid": "q2", "nuggets": []}])  # fmt: skip
     (folder / "broken.json").write_text('{"schema": 2, "systems": 7}')
     return folder
 

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from assay.curation.split_sets import split_set
     from assay.data.events import Events
     from assay.data.judgments import Judgments
+    from assay.data.nuggets import Nugget, QuestionNuggets
     from assay.data.protocol import Protocol
     from assay.data.ranking import Ranking
     from assay.data.run import Run
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from assay.formats.events.reading import read_events
     from assay.formats.events.writing import write_events
     from assay.formats.monitoring import write_monitoring
+    from assay.formats.nuggets import read_nuggets, write_nuggets
     from assay.formats.queries import write_queries
     from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.samples import read_samples
@@ -150,6 +152,10 @@ _HOMES = {
     "write_set": "assay.curation.sets",
     "Events": "assay.data.events",
     "write_queries": "assay.formats.queries",
+    "Nugget": "assay.data.nuggets",
+    "QuestionNuggets": "assay.data.nuggets",
+    "read_nuggets": "assay.formats.nuggets",
+    "write_nuggets": "assay.formats.nuggets",
     "log_metrics": "assay.online.log_metrics",
     "follow_log": "assay.online.watch",
     "watch_log": "assay.online.watch",
@@ -227,9 +233,11 @@ __all__ = [
     "Measure",
     "NotComparable",
     "NotWorse",
+    "Nugget",
     "PricedMethod",
     "Protocol",
     "Provenance",
+    "QuestionNuggets",
     "Ranking",
     "Rules",
     "Run",
@@ -295,6 +303,7 @@ __all__ = [
     "rbo",
     "read_events",
     "read_judgments",
+    "read_nuggets",
     "read_records",
     "read_result",
     "read_run",
@@ -319,6 +328,7 @@ __all__ = [
     "write_judgments",
     "write_lists",
     "write_monitoring",
+    "write_nuggets",
     "write_pool",
     "write_queries",
     "write_report",

@@ -37,6 +37,7 @@ from assay.analysis.label_tasks import find_relevance_files, read_relevance_task
 from assay.analysis.pair_tasks import read_pair_task
 from assay.analysis.production import find_bad_files, read_bad_requests
 from assay.analysis.proposal_files import read_earlier
+from assay.analysis.nugget_tasks import find_nugget_files, read_nugget_task
 from assay.analysis.rating_tasks import read_rating_task
 from assay.analysis.stored import read_system, read_systems
 from assay.analysis.workspace import Workspace
@@ -529,6 +530,13 @@ def rating_task(place):
     return [read_rating_task(space, file) for file in space.files() if not file.fault]
 
 
+def nugget_task(place):
+    space = on_desk(place)
+    return [
+        (task, list(task.edited([]))) for task in (read_nugget_task(space, file) for file in find_nugget_files(space))
+    ]
+
+
 def pair_task(place):
     space = on_desk(place, ("other.jsonl", jsonl([{**TO_RATE[0], "answer": "Cold."}])))
     first, second = space.files()
@@ -662,6 +670,7 @@ READERS = {
     "set-set.json": (manifest_of_set(), [use_set]),
     "set-queries.jsonl": (jsonl([{"query_id": "q1", "text": "is tea hot"}]), [grow_set]),
     "set-gold.jsonl": (jsonl(GOLD[:1]), [use_set, use_gold_as_judgments]),
+    "nuggets.jsonl": (jsonl([{"qid": "q1", "query": "how hot", "nuggets": [{"text": "80 degrees", "importance": "vital"}, "hot"]}, {"query_id": 2, "text": "cold", "importance": "okay"}]), [assay.read_nuggets, nugget_task]),
     "set-nuggets.jsonl": (jsonl([{"query_id": "q1", "text": "hot"}]), [use_set]),
     "set-documents.jsonl": (jsonl([{"doc_id": "d1", "text": "Tea is hot."}]), [use_set]),
     "set-documents.hashes.jsonl": (jsonl([{"doc_id": "d1", "sha256": hash_of_text("Tea is hot."), "characters": 11}]), [use_hashes]),

@@ -30,11 +30,13 @@ from workbench_desk import Person, fields_of, key_of, make_folder, run_workbench
 POOL, ALPHA, BETA = key_of("pool.jsonl"), key_of("alpha.jsonl"), key_of("beta.jsonl")
 OLD, NEW = key_of("old-0.json"), key_of("new-1.json")
 LABEL, RATE, PAIRS = f"/label/{POOL}", f"/rate/{ALPHA}", f"/pairs/{ALPHA}/{BETA}"
+NUGGETS = f"/nuggets/{key_of('nuggets.jsonl')}"
 READ = [
     "/", "/label", LABEL, f"{LABEL}/results", "/rate", RATE, f"{RATE}/results", "/pairs", PAIRS, f"{PAIRS}/results",
     f"/result/{OLD}", f"/compare?r={OLD}&r={NEW}", f"/compare/query?r={OLD}&r={NEW}&query=q1", f"/result/{OLD}/report.html",
+    "/nuggets", NUGGETS, f"{NUGGETS}/results", f"{NUGGETS}/nuggets.jsonl",
 ]  # fmt: skip
-WRITTEN = ["/name", "/language", LABEL, f"{LABEL}/undo", f"{LABEL}/save", RATE, f"{RATE}/undo", f"{RATE}/save", PAIRS, f"{PAIRS}/undo", f"{PAIRS}/save"]  # fmt: skip
+WRITTEN = ["/name", "/language", LABEL, f"{LABEL}/undo", f"{LABEL}/save", RATE, f"{RATE}/undo", f"{RATE}/save", PAIRS, f"{PAIRS}/undo", f"{PAIRS}/save", NUGGETS, f"{NUGGETS}/undo", f"{NUGGETS}/save"]  # fmt: skip
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from assay.formats.detect import format_of, is_records, is_result_file
 from assay.formats.encodings import fallback_encoding
 from assay.formats.events.recognition import is_event_log
 from assay.formats.files import Input, is_there, read_toml
+from assay.formats.nuggets import are_nuggets, read_nuggets
 from assay.formats.raw import raw_judgments, raw_run
 from assay.formats.set_folders import FILE_NAMES, is_set, read_manifest
 from assay.formats.traces.reading import is_traces
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 FileKind = Literal[
     "judgments", "run", "records", "samples", "queries", "documents", "weights", "labels", "pairs", "verdicts",
     "result", "gold", "experiment", "protocol", "gate rules", "costs", "prices", "rubric", "events", "users", "arms",
-    "set", "traces",
+    "set", "traces", "nuggets",
 ]  # fmt: skip
 _EXAMPLES = 3
 # Names of files that only sets have: a BEIR folder has queries.jsonl too.
@@ -248,6 +249,7 @@ def _by_names(names: Iterable[str], label: str) -> FileKind:
     rows: tuple[tuple[bool, FileKind], ...] = (
         (_is_sample(known), "samples"),
         (is_verdict(known), "verdicts"),
+        (are_nuggets(known, label), "nuggets"),
         (query and doc and scored, "run"),
         (query and doc and not scored and _places(known), "gold"),
         (query and doc and holds["grade"], "judgments"),
@@ -293,6 +295,7 @@ def _looks(kind: str | None, split: str, encoding: str | None) -> dict[FileKind,
         "judgments": judgments, "run": run, "events": events, "traces": check_traces, "records": _records,
         "samples": _samples, "queries": _queries, "gold": _gold,
         "documents": _documents, "weights": _weights, "labels": _labels, "pairs": _pairs, "verdicts": _verdicts,
+        "nuggets": _nuggets,
         "result": _result, "experiment": _experiment,
         "protocol": _protocol, "gate rules": _rules, "costs": _costs, "prices": _prices, "rubric": _rubric,
         "users": _trial, "arms": _trial, "set": check_set,
@@ -348,6 +351,14 @@ def _documents(place: str) -> tuple[str, list[Finding]]:
     read = read_collection(place)
     empty = [one.id for one in read if not one.text.strip()]
     return say("check.documents", n=len(read)), _some(place, "check.no_text", "check.documents_without_text", empty)
+
+
+def _nuggets(place: str) -> tuple[str, list[Finding]]:
+    read = read_nuggets(place)
+    total = sum(len(one.nuggets) for one in read)
+    bare = [one.query_id for one in read if not one.vital]
+    found = _some(place, "check.no_vital_nugget", "check.no_vital_nuggets", bare)
+    return say("check.nuggets", n=total, questions=len(read)), found
 
 
 def _gold(place: str) -> tuple[str, list[Finding]]:

@@ -95,8 +95,8 @@ def read_relevance_task(space: Workspace, file: WorkFile) -> RelevanceTask:
     """Read a list of what to judge; texts that it lacks are taken from queries and documents in the folder."""
     rows = space.read(file, _read_rows)
     pairs = [(row["query_id"], row["doc_id"]) for row in rows]
-    queries = _texts(rows, "query") or _query_texts(space, {query for query, _ in pairs})
-    documents = _texts(rows, "document") or _document_texts(space, {doc for _, doc in pairs})
+    queries = _texts(rows, "query") or query_texts(space, {query for query, _ in pairs})
+    documents = _texts(rows, "document") or document_texts(space, {doc for _, doc in pairs})
     cards = tuple(
         Card(query, doc, queries.get(query, ""), documents.get(doc, "")) for query, doc in dict.fromkeys(pairs)
     )
@@ -133,15 +133,17 @@ def _texts(rows: Iterable[Mapping[str, Any]], what: str) -> dict[str, str]:
     return {row[key]: row[name] for row in rows if isinstance(row.get(name), str)}
 
 
-def _query_texts(space: Workspace, wanted: set[str]) -> Mapping[str, str]:
-    return _most_of(wanted, _readable(space, "queries", _read_query_texts))
+def query_texts(space: Workspace, wanted: set[str]) -> Mapping[str, str]:
+    """Texts of queries, from the file of the folder that knows most of them."""
+    return _most_of(wanted, find_readable(space, "queries", _read_query_texts))
 
 
-def _document_texts(space: Workspace, wanted: set[str]) -> Mapping[str, str]:
-    return _most_of(wanted, _readable(space, "documents", read_documents))
+def document_texts(space: Workspace, wanted: set[str]) -> Mapping[str, str]:
+    """Texts of documents, from the file of the folder that knows most of them."""
+    return _most_of(wanted, find_readable(space, "documents", read_documents))
 
 
-def _readable(space: Workspace, kind: str, reader: Callable[[str], Read]) -> Iterator[Read]:
+def find_readable(space: Workspace, kind: str, reader: Callable[[str], Read]) -> Iterator[Read]:
     """What files of a kind hold; one that cannot be read is passed over."""
     for file in space.files(kind):
         with suppress(AssayError):
@@ -162,7 +164,7 @@ def model_grades(space: Workspace, items: Iterable[Item]) -> Grades:
     """What models graded of these items, by the files of `assay judge` in the folder: the model and its grade."""
     wanted = set(items)
     found: Grades = {}
-    for judged in _readable(space, "judgments", read_judgments):
+    for judged in find_readable(space, "judgments", read_judgments):
         if judged.judge:
             for query, doc, grade in judged.frame.select("query_id", "doc_id", "grade").iter_rows():
                 if (query, doc) in wanted and grade >= 0:

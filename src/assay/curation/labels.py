@@ -22,7 +22,7 @@ from assay.messages import say
 if TYPE_CHECKING:
     import os
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from assay.data.label import Kind
 
@@ -32,6 +32,7 @@ _LATEST = (
     "number IN (SELECT max(number) FROM labels WHERE undone = 0 AND undoes IS NULL AND task = ? GROUP BY by, item) "
     "ORDER BY number"
 )
+_HISTORY = "undone = 0 AND undoes IS NULL AND task = ? ORDER BY number"
 _OWN = "task = ? AND by = ? AND undone = 0 AND undoes IS NULL"
 
 
@@ -89,11 +90,13 @@ class LabelStore:
         shown: str = "",
         key: str = "",
         instead_of: str | None = None,
+        check: Callable[[list[Label]], None] | None = None,
     ) -> Label:
         """Keep a label, and return it once it is on the disk.
 
         A `key` that was kept before is the same request once more, and changes nothing. `instead_of` is the key of the
         label that the page knew for this item and person ("" for none): if there is another by now, this is a conflict.
+        `check` sees the `history` of the task, which nobody changes meanwhile, and raises what speaks against it.
         """
         _check(kind, by, note)
         by, note, *ids = (_clean(text) for text in (by, note, *item))
@@ -106,10 +109,23 @@ class LabelStore:
                 known = self._latest(connection, label)
                 if (known.key if known else "") != instead_of:
                     raise LabelConflict(known)
+            if check is not None:
+                check(select(connection, _HISTORY, [task]))
             return self._keep(connection, label)
 
-    def undo(self, task: str, *, by: str, key: str = "", undoes: str = "") -> Label | None:
-        """Take back a person's last label in a task, or the one with the key `undoes`; return it, or None."""
+    def undo(
+        self,
+        task: str,
+        *,
+        by: str,
+        key: str = "",
+        undoes: str = "",
+        check: Callable[[list[Label], Label], None] | None = None,
+    ) -> Label | None:
+        """Take back a person's last label in a task, or the one with the key `undoes`; return it, or None.
+
+        `check` sees the `history` of the task and the label, and raises what speaks against taking it back.
+        """
         with self._index.hold_lock() as connection:
             again = select(connection, "key = ? AND undoes IS NOT NULL", [key]) if key else []
             if again:
@@ -118,6 +134,8 @@ class LabelStore:
             own = select(connection, wanted[0] + " ORDER BY number DESC LIMIT 1", wanted[1])
             if not own:
                 return None
+            if check is not None:
+                check(select(connection, _HISTORY, [task]), own[0])
             undoing = replace(
                 own[0], key=key or secrets.token_hex(16), at=_now(), value=None, note="", undoes=own[0].key
             )
@@ -128,6 +146,11 @@ class LabelStore:
         """The labels of a task that count, in the order in which they were given."""
         with self._index.hold_lock() as connection:
             return select(connection, _LATEST, [task])
+
+    def history(self, task: str) -> list[Label]:
+        """All labels of a task that were not taken back, in the order in which they were given."""
+        with self._index.hold_lock() as connection:
+            return select(connection, _HISTORY, [task])
 
     def last(self, task: str, by: str) -> Label | None:
         """A person's last label in a task, which `undo` would take back."""

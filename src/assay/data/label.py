@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["relevance", "statement", "mark", "preference"]
-KINDS: tuple[Kind, ...] = ("relevance", "statement", "mark", "preference")
+Kind = Literal["relevance", "statement", "mark", "preference", "nugget"]
+KINDS: tuple[Kind, ...] = ("relevance", "statement", "mark", "preference", "nugget")
 SKIPPED, CANNOT_TELL = "skipped", "cannot_tell"
 SUPPORT = ("supported", "unsupported")
 PREFERRED = ("first", "second", "tie", "both_bad")
@@ -20,6 +20,9 @@ class Label:
     labelled; `value` is a grade, a mark or a word; `shown` says which answer stood on the left. An undoing has no
     value: it `undoes` the line with that key. Of several labels of one person for one item, the last that was not
     undone counts.
+
+    Nuggets are edited by all together: the `item` is a question, a nugget and those that were merged into it, `value`
+    its importance or that it was removed, `note` its words, and the last line of anybody counts.
     """
 
     key: str

@@ -21,7 +21,10 @@ STATIC = {
     "workbench.css": StaticFile("assay.server.workbench", "static/workbench.css", "text/css"),
     "workbench.js": StaticFile("assay.server.workbench", "static/workbench.js", "text/javascript"),
 }
-ROOMS = (("/", "history"), ("/label", "label"), ("/rate", "rate"), ("/pairs", "pairs"), ("/production", "production"))
+ROOMS = (
+    ("/", "history"), ("/label", "label"), ("/rate", "rate"), ("/pairs", "pairs"), ("/nuggets", "nuggets"),
+    ("/production", "production"),
+)  # fmt: skip
 _SEE_OTHER, _BAD, _UNKNOWN = 303, 400, 404
 _SURROGATES = dict.fromkeys(range(55296, 57344), "�") | {0: "\N{REPLACEMENT CHARACTER}"}
 

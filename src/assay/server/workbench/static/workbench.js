@@ -16,18 +16,40 @@
     return place ? (place[1] || place[2]).toLowerCase() : "";
   }
 
+  // Keys of a row are those of the row that is chosen.
+  function seek(what, row) {
+    const free = (one) => one.matches("[data-row]") || !one.closest("[data-row]");
+    return (row && row.querySelector(what)) || Array.from(document.querySelectorAll(what)).find(free);
+  }
+  function step(event, key, row) {
+    const by = { arrowdown: 1, arrowup: -1 }[key];
+    const rows = Array.from(document.querySelectorAll("[data-row]"));
+    if (!by || !rows.length) return;
+    event.preventDefault();
+    rows[Math.min(Math.max(row ? rows.indexOf(row) + by : 0, 0), rows.length - 1)].focus();
+  }
+  // Enter sends what was written by the button that says so, Shift with Enter by the other one.
+  function send(event, form) {
+    const button = form.querySelector(event.shiftKey ? "[data-sends-shifted]" : "[data-sends]");
+    if (!button) return;
+    event.preventDefault();
+    if (!sent) form.requestSubmit(button);
+  }
+
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
     const writing = event.target.closest("input:not([type=checkbox]), textarea, select");
+    const row = event.target.closest("[data-row]");
     if (writing) {
-      if (event.key === "Escape") writing.blur();
+      if (event.key === "Escape") row ? row.focus() : writing.blur();
+      if (event.key === "Enter" && "send" in writing.dataset && !event.isComposing) send(event, writing.form);
       return;
     }
     const key = keyOf(event);
     if (!key) return;
-    const field = document.querySelector(`[data-focus="${key}"]`);
-    const button = document.querySelector(`[data-key~="${key}"]`);
-    if (!field && !button) return;
+    const field = seek(`[data-focus="${key}"]`, row);
+    const button = seek(`[data-key~="${key}"]`, row);
+    if (!field && !button) return step(event, key, row);
     event.preventDefault();
     if (field) field.focus();
     else if (!sent) button.click();
@@ -58,14 +80,14 @@
 
   for (const form of document.querySelectorAll("form[data-most]")) {
     const most = Number(form.dataset.most);
-    const boxes = Array.from(form.querySelectorAll("input[type=checkbox]"));
+    const boxes = Array.from(form.elements).filter((one) => one.type === "checkbox");
     const button = form.querySelector("[data-needs]");
     const look = () => {
       const ticked = boxes.filter((box) => box.checked).length;
       for (const box of boxes) box.disabled = !box.checked && ticked >= most;
       button.disabled = ticked < Number(button.dataset.needs);
     };
-    form.addEventListener("change", look);
+    document.addEventListener("change", look);
     addEventListener("pageshow", look);
   }
 })();
