@@ -34,10 +34,10 @@ from assay.analysis.evidence import load, load_all
 from assay.analysis.gate_rules import read_rules
 from assay.analysis.history import read_history
 from assay.analysis.label_tasks import find_relevance_files, read_relevance_task
+from assay.analysis.nugget_tasks import find_nugget_files, read_nugget_task
 from assay.analysis.pair_tasks import read_pair_task
 from assay.analysis.production import find_bad_files, read_bad_requests
 from assay.analysis.proposal_files import read_earlier
-from assay.analysis.nugget_tasks import find_nugget_files, read_nugget_task
 from assay.analysis.rating_tasks import read_rating_task
 from assay.analysis.stored import read_system, read_systems
 from assay.analysis.workspace import Workspace

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 LEAST, ENOUGH = 50, 100
 POOR = 0.4  # below this kappa, a judge's grades are too far from people's to replace them
-_RESAMPLES = 2000
+RESAMPLES = 2000
 
 
 def calibrate(
@@ -75,7 +75,7 @@ def calibrate(
             path=human.source.label if human.source else None,
             hint=say("label more pairs; {enough} or more give useful intervals", enough=ENOUGH),
         )
-    options = {"groups": queries, "n_resamples": _RESAMPLES, "rng": seed}
+    options = {"groups": queries, "n_resamples": RESAMPLES, "rng": seed}
 
     # What a protocol derives from the grades must be the same for both.
     grades = pl.concat([judged.pairs, human.pairs])

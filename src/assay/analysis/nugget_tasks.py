@@ -95,7 +95,9 @@ def read_nugget_task(space: Workspace, file: WorkFile) -> NuggetTask:
 def _read_questions(place: str) -> Sequence[QuestionNuggets]:
     queries = read_queries(place)
     texts = queries.texts()
-    return [QuestionNuggets(one, texts.get(one, ""), ()) for one in queries.frame["query_id"].to_list()]
+    return [
+        QuestionNuggets(one, texts.get(one, ""), ()) for one in queries.frame["query_id"].to_list() if one is not None
+    ]
 
 
 def _plain(text: str) -> str:

@@ -23,7 +23,7 @@ STATIC = {
 }
 ROOMS = (
     ("/", "history"), ("/label", "label"), ("/rate", "rate"), ("/pairs", "pairs"), ("/nuggets", "nuggets"),
-    ("/production", "production"),
+    ("/judges", "judges"), ("/production", "production"),
 )  # fmt: skip
 _SEE_OTHER, _BAD, _UNKNOWN = 303, 400, 404
 _SURROGATES = dict.fromkeys(range(55296, 57344), "�") | {0: "\N{REPLACEMENT CHARACTER}"}
