@@ -533,7 +533,8 @@ def rating_task(place):
 def nugget_task(place):
     space = on_desk(place)
     return [
-        (task, list(task.edited([]))) for task in (read_nugget_task(space, file) for file in find_nugget_files(space))
+        (task, list(task.list_nuggets([])))
+        for task in (read_nugget_task(space, file) for file in find_nugget_files(space))
     ]
 
 

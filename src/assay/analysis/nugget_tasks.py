@@ -55,7 +55,7 @@ class NuggetTask:
         """Places of the questions by what a page calls them."""
         return {one.key: place for place, one in enumerate(self.questions)}
 
-    def edited(self, history: Iterable[Label]) -> Iterator[QuestionNuggets]:
+    def list_nuggets(self, history: Iterable[Label]) -> Iterator[QuestionNuggets]:
         """The nuggets as they are after these edits: of questions of the file, and of others that were edited once."""
         by_question: dict[str, list[Label]] = {}
         for edit in history:

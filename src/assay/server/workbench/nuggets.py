@@ -69,7 +69,7 @@ def show_question(desk: Desk, visit: Visit) -> Response:
     history = desk.store.history(task.name)
     place = task.places.get(visit.asked("q"))
     if place is None:
-        edited = zip(range(len(task.questions)), task.edited(history), strict=False)
+        edited = zip(range(len(task.questions)), task.list_nuggets(history), strict=False)
         place = next((i for i, one in edited if not one.nuggets), 0)
     return _show(desk, visit, task, task.questions[place], at=visit.asked("at"))
 
@@ -166,7 +166,7 @@ def show_results(desk: Desk, visit: Visit) -> Response:
     """All questions with how many nuggets each has, and the file to take."""
     task = _task(desk, visit)
     history = desk.store.history(task.name)
-    edited = list(task.edited(history))
+    edited = list(task.list_nuggets(history))
     people: dict[str, int] = {}
     for one in history:
         people[one.by] = people.get(one.by, 0) + 1
@@ -194,7 +194,7 @@ def save_nuggets(desk: Desk, visit: Visit) -> Response:
 
 
 def _lines(desk: Desk, task: NuggetTask) -> bytes:
-    found = [one for one in task.edited(desk.store.history(task.name)) if one.nuggets]
+    found = [one for one in task.list_nuggets(desk.store.history(task.name)) if one.nuggets]
     if not found:
         raise InputError(say("there are no nuggets yet"))
     return nugget_lines(found).encode("utf-8", "replace")
