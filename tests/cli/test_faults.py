@@ -40,7 +40,8 @@ def test_a_disk_that_fails_at_any_operation_leaves_the_old_file_or_the_new_one(t
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     fine, *found = json.loads(done.stdout)
-    assert fine["code"] == 0 and OLD not in fine["left"].values()
+    assert fine["code"] == 0, fine["told"]
+    assert OLD not in fine["left"].values()
     assert any(one["code"] == 2 for one in found)
     for one in found:
         assert one["code"] in ({0, 1, 2} if command == "check" else {0, 2}), one  # what cannot be read is a finding

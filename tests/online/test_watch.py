@@ -340,6 +340,12 @@ def test_queries_that_become_longer_and_of_another_language_are_an_alert_of_drif
     assert set(standing) == {"psi(query_length)", "psi(language)"}
     assert {(one.first[11:13], one.since[11:13]) for one in standing.values()} == {("09", "10")}
     assert [window.value("psi(language)") is None for window in found.windows] == [True] * 7 + [False] * 5
+    early = assay.watch_log(tmp_path / "log.jsonl", measures="any_click", baseline=30, state=tmp_path / "early")
+    told = {
+        name: write(view.table(one), "table", "en").replace("\n  ", " ")
+        for name, one in (("early", early), ("whole", found))
+    }
+    assert [(name, "the baseline, of 12 windows" in text, "psi: the" in text) for name, text in told.items()] == [("early", True, False), ("whole", False, True)]  # fmt: skip
     without = assay.watch_log(tmp_path / "log.jsonl", measures="any_click", drift=0, state=tmp_path / "state")
     assert without.watched == ()
 

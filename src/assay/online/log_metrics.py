@@ -60,6 +60,14 @@ def log_metrics(
     >>> found.value("any_click").interval.estimate
     0.5
     """
+    return measure_log(events, measures, by=by, timezone=timezone, confidence_level=confidence_level, holdings=holdings)
+
+
+def measure_log(
+    events: Events | Places, measures: Sequence[str | Measure] | str, *, by: Sequence[str] | str = (),
+    timezone: str = "UTC", confidence_level: float = 0.95, holdings: Holdings | None = None, skewed: bool = False,
+) -> LogMetrics:  # fmt: skip
+    """Compute measures as `log_metrics` does; the intervals of means without an upper bound may count on their skew."""
     check_share(confidence_level, "confidence_level")
     groups = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
     events = open_log(events, [name for name in groups if name not in OWN_GROUPS])
@@ -77,7 +85,8 @@ def log_metrics(
         one.check_subject("events")
     present = [one for one in wanted if not find_lacking(one, holdings)]
     plan = plan_reduction(events, present, groups, timezone=timezone, holdings=holdings)
-    sums = _sum_users(plan, events)
+    cubed = [i for i in range(len(present)) if skewed and _is_mean(plan, i)]
+    sums = _sum_users(plan, events, cubed)
     percentiles = _find_percentiles(plan, events, confidence_level)
     known = [group for group in sums if not group[-1]]
     values = [
@@ -112,8 +121,11 @@ def _describe(measure: Measure, holdings: Holdings) -> LogMeasure:
     return LogMeasure(measure.label, str(measure), unit, measure.spec.lower_is_better, reason)
 
 
-def _sum_users(plan: Reduction, events: Events) -> dict[Group, Mapping[str, float]]:
-    """Sums over users and their products, by group; the last of a group says that its requests have no user."""
+def _sum_users(plan: Reduction, events: Events, cubed: Sequence[int]) -> dict[Group, Mapping[str, float]]:
+    """Sums over users and their products, by group; the last of a group says that its requests have no user.
+
+    Products of three are summed for the measures at the places `cubed`.
+    """
     keys = [*plan.by, "lost"]
     whole = {"users": pl.len(), "queries": pl.col("queries").sum()}
     whole |= {f"o{i}": pl.col(f"o{i}").sum() for i in range(len(plan.measures))}
@@ -121,6 +133,8 @@ def _sum_users(plan: Reduction, events: Events) -> dict[Group, Mapping[str, floa
     for i in range(len(plan.measures)):
         n, d = pl.col(f"n{i}"), pl.col(f"d{i}")
         products |= {f"n{i}": n, f"d{i}": d, f"nn{i}": n * n, f"nd{i}": n * d, f"dd{i}": d * d}
+        if i in cubed:
+            products |= {f"nnn{i}": n**3, f"nnd{i}": n * n * d, f"ndd{i}": n * d * d, f"ddd{i}": d**3}
     sums = {column: part for name, one in products.items() for column, part in sum_parts(one, name).items()}
 
     def add_up(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -183,14 +197,21 @@ def _values(
 
 
 def _ratio(measure: Measure, i: int, row: Mapping[str, float], level: float) -> Interval:
-    return ratio_interval(_arm(i, row), bounds=measure.bounds, confidence_level=level)
+    arm = _arm(i, row)
+    cubes = None
+    if f"nnn{i}" in row and arm.n and (r := arm.value) is not None:
+        cubes = row[f"nnn{i}"] - 3 * r * row[f"nnd{i}"] + 3 * r**2 * row[f"ndd{i}"] - r**3 * row[f"ddd{i}"]
+    return ratio_interval(arm, bounds=measure.bounds, confidence_level=level, cubes=cubes)
+
+
+def _is_mean(plan: Reduction, i: int) -> bool:
+    """Say whether a measure is a mean without an upper bound."""
+    return not math.isfinite(plan.measures[i].bounds[1]) and plan.counts[i].percentile is None
 
 
 def _rests_on_few(plan: Reduction, i: int, rows: Iterable[Mapping[str, float]]) -> bool:
     """Say whether a mean without an upper bound rests, in some group, on so few users that one of them may move it."""
-    if math.isfinite(plan.measures[i].bounds[1]) or plan.counts[i].percentile is not None:
-        return False
-    return any(0 < _arm(i, row).effective_n < _ENOUGH for row in rows)
+    return _is_mean(plan, i) and any(0 < _arm(i, row).effective_n < _ENOUGH for row in rows)
 
 
 def _arm(i: int, row: Mapping[str, float]) -> Arm:

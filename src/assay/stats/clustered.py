@@ -9,20 +9,26 @@ import numpy as np
 
 from assay.stats.arms import NO_DENOMINATOR, Arm, arm_of, user_deviation
 from assay.stats.inputs import check_share, cluster_codes, vector
-from assay.stats.intervals import TOO_FEW, Bounds, Interval, score_interval, t_interval
+from assay.stats.intervals import TOO_FEW, Bounds, Interval, score_interval, skew_interval, t_interval
 from assay.stats.moments import NO_SPREAD, NO_VALUES, ONE_CLUSTER, Moments
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def ratio_interval(arm: Arm, *, bounds: Bounds | None = None, confidence_level: float = 0.95) -> Interval:
+_ALIKE = 1e-4  # spread over mean below which the rounding of sums of cubes would be what is seen
+
+
+def ratio_interval(
+    arm: Arm, *, bounds: Bounds | None = None, confidence_level: float = 0.95, cubes: float | None = None
+) -> Interval:
     """Interval of the ratio of two sums over clusters, from what each cluster adds to both (the delta method).
 
     The squared standard error is sum((y - r d)^2)/(n - 1) n/D^2 for n clusters and D = sum(d): the variance of one
     cluster's share in the ratio. The interval is Student's with n - 1 degrees of freedom; that of a ratio between
     two bounds is `score_interval`, with Kish's number of clusters, which has ends also where no cluster differs. An end
-    beyond a bound is cut off there.
+    beyond a bound is cut off there. With `cubes`, sum((y - r d)^3), the interval of a ratio that is not between two
+    bounds is `skew_interval`.
     """
     value = arm.value if arm.n else None
     if value is None or arm.n < 2:  # noqa: PLR2004
@@ -34,12 +40,15 @@ def ratio_interval(arm: Arm, *, bounds: Bounds | None = None, confidence_level: 
     effective = arm.n / (1 + variance * (arm.n - 1) / arm.n / mean**2)
     reason = "" if deviation > 0 else NO_SPREAD
     error = deviation / math.sqrt(arm.n)
-    of = Moments(arm.n, value, deviation, error, arm.n - 1.0, effective, reason)
+    skewed = cubes is not None and deviation > _ALIKE * abs(value)
+    skewness = cubes / (arm.n * mean * error) ** 3 if cubes is not None and skewed else 0.0
+    of = Moments(arm.n, value, deviation, error, arm.n - 1.0, effective, reason, skewness)
     within = bounds is not None and bounds[0] <= value <= bounds[1]
     if bounds is not None and within and all(map(math.isfinite, bounds)):
         return score_interval(of, confidence_level, bounds=bounds)
-    found = t_interval(of, confidence_level, bounds=bounds if within else None)
-    return Interval(value, found.low, found.high, confidence_level, "delta", arm.n, found.reason)
+    around, method = (t_interval, "delta") if cubes is None else (skew_interval, "adjusted t")
+    found = around(of, confidence_level, bounds=bounds if within else None)
+    return Interval(value, found.low, found.high, confidence_level, method, arm.n, found.reason)
 
 
 def cluster_quantile_interval(

@@ -12,7 +12,7 @@ from scipy.special import ndtri, stdtrit
 
 from assay.errors import UsageError
 from assay.messages import say
-from assay.online.log_metrics import log_metrics
+from assay.online.log_metrics import measure_log
 from assay.online.watching.settings import CANARY
 from assay.online.watching.signals import SIGNALS, measure_signals
 from assay.results.watch import WatchMeasure, WatchValue, WatchWindow
@@ -59,9 +59,10 @@ def measure_window(
     """The measures of a window whose requests are a log of its own; `holdings` are those of all windows so far."""
     width = round(settings.width * _MICRO)
     try:
-        found = log_metrics(
-            content.events, settings.measures, confidence_level=settings.rule.confidence_level, holdings=holdings
-        )
+        found = measure_log(
+            content.events, settings.measures, confidence_level=settings.rule.confidence_level, holdings=holdings,
+            skewed=True,
+        )  # fmt: skip
     except UsageError:  # it has no requests
         found = None
     values = [] if found is None else [WatchValue(one.measure, one.interval, one.left_out) for one in found.values]
@@ -118,7 +119,7 @@ def _describe(
 ) -> WatchMeasure:
     """Add how the values of a measure vary, and which shift is found."""
     seen = [value.interval for window in windows if (value := window.value(of.label)) is not None]
-    error = usual_error(seen)
+    error = usual_error(seen, of.target)
     if error is None or of.target is None:
         return replace(of, error=error)
     spread = Spread.of(seen, error, bounds, index=of.label in settings.drift and of.target.below)
@@ -168,17 +169,22 @@ def find_shift(rule: AlarmRule, spread: Spread, target: Target) -> float | None:
     return high
 
 
-def usual_error(seen: Iterable[Interval]) -> float | None:
-    """The median standard error of the windows, from how wide their intervals are."""
-    errors = [error for one in seen if (error := _error(one)) is not None]
+def usual_error(seen: Iterable[Interval], target: Target | None = None) -> float | None:
+    """The median standard error of the windows, from how wide their intervals are.
+
+    Where ends are extended for a skew, it is that of the end which has to be past the target.
+    """
+    errors = [error for one in seen if (error := _error(one, target)) is not None]
     return float(np.median(errors)) if errors else None
 
 
-def _error(of: Interval) -> float | None:
+def _error(of: Interval, target: Target | None) -> float | None:
     """The standard error that an interval would have if its ends were Student's, from the ends that it has."""
     if of.estimate is None or of.n < 2 or (of.low is None and of.high is None):  # noqa: PLR2004
         return None
-    share = 0.5 + of.confidence_level / 2
-    quantile = float(stdtrit(of.n - 1, share)) if of.method == "delta" else float(ndtri(share))
-    reaches = [abs(end - of.estimate) for end in (of.low, of.high) if end]  # a bound at 0 cuts the low end off
-    return float(np.mean(reaches)) / quantile if reaches else None
+    share, extended = 0.5 + of.confidence_level / 2, of.method == "adjusted t"
+    quantile = float(stdtrit(of.n - 1, share)) if extended or of.method == "delta" else float(ndtri(share))
+    ends = [end for end in (of.low, of.high) if end]  # a bound at 0 cuts the low end off
+    if extended and target is not None:
+        ends = ends[:1] if target.below else ends[-1:]
+    return float(np.mean([abs(end - of.estimate) for end in ends])) / quantile if ends else None

@@ -106,8 +106,15 @@ def group_users(served: Sequence[Served]) -> list[str]:
 
 
 def ratio_by_user(users: Sequence[str], parts: Sequence[Part | None], bounds: Bounds, level: float) -> Interval:
-    """The sum of the first numbers over that of the second ones, of the requests that have them."""
+    """The sum of the first numbers over that of the second ones, of the requests that have them.
+
+    Amounts without an upper bound have ends that count on their skew: a target may be on either side of them.
+    """
     known = [(user, part) for user, part in zip(users, parts, strict=True) if part is not None]
     codes = np.unique([user for user, _ in known], return_inverse=True)[1]
     sums = [np.bincount(codes, weights=[part[i] for _, part in known]) for i in (0, 1)]
-    return ratio_interval(arm_of(*sums), bounds=bounds, confidence_level=level)
+    arm = arm_of(*sums)
+    cubes = None
+    if not math.isfinite(bounds[1]) and arm.value is not None:
+        cubes = float(((sums[0] - arm.value * sums[1]) ** 3).sum())
+    return ratio_interval(arm, bounds=bounds, confidence_level=level, cubes=cubes)

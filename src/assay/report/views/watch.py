@@ -141,7 +141,7 @@ def notes(found: Watch) -> list[Said | str]:
         told += [say("watch.extreme", run=rule.run)] if rule.is_extreme else []
         told.append(say("watch.shift", delay=rule.delay))
         told.append(say("watch.marks"))
-        told += [say("watch.drift", n=found.baseline)] if found.baseline else []
+    told += _say_drift(found)
     told += [one.lacking for one in found.watched if one.lacking]
     told += [say(f"watch.left_{name}", n=n) for name, n in found.left_out.items() if n]
     aside = sum(one.set_aside for one in found.windows)
@@ -155,6 +155,14 @@ def notes(found: Watch) -> list[Said | str]:
         told.append(say("watch.open", n=len(found.open), rows=sum(one.rows for one in found.open),
                          start=write_time(found.open[0].start)))  # fmt: skip
     return [*told, *found.warnings]
+
+
+def _say_drift(found: Watch) -> list[Said | str]:
+    """What drift is measured against, once it is."""
+    if not found.baseline:
+        return []
+    compared = any(one.measure.startswith(("psi(", "canary_")) for window in found.windows for one in window.values)
+    return [say("watch.drift" if compared else "watch.drift_later", n=found.baseline)]
 
 
 def _say_sent(found: SentEvaluations | None) -> list[Said | str]:

@@ -67,6 +67,7 @@ TEXTS = {
     "option.log.watch.baseline": "How many windows at the beginning are compared with; a day of them, at least seven, unless given.",
     "option.log.watch.canary": "Queries whose results should stay as they were at first (query_id, text).",
     "watch.drift": "psi: the stability index of a window against the first {n}, which are taken as they are; .25 is usually called a major change. canary_rbo: how like the first lists of the canary queries those of the window are, 1 for equal ones",
+    "watch.drift_later": "drift: the baseline, of {n} {n:window|windows} so far, is not complete, and nothing was compared with it (assay log watch ... --baseline N takes fewer windows)",
     "option.log.watch.listen": "Receive traces over OTLP/HTTP at /v1/traces and /v1/logs, and show the last window to Prometheus at /metrics; on this machine alone unless a host is named.",
     "option.log.watch.salt": "Replace ids of users and sessions in received traces by keyed hashes.",
     "option.log.watch.redact": "Take personal data out of the texts of received traces.",

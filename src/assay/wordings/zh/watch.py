@@ -67,6 +67,7 @@ TEXTS = {
     "option.log.watch.baseline": "以最初多少个窗口为基准；默认为一天的窗口数，至少七个。",
     "option.log.watch.canary": "其结果应保持不变的查询（query_id, text）。",
     "watch.drift": "psi：窗口相对最初 {n} 个窗口的群体稳定性指数，基准按原样采用；通常 0.25 视为重大变化。canary_rbo：窗口中金丝雀查询的结果列表与最初列表的相似度，相同时为 1",
+    "watch.drift_later": "漂移：基准目前有 {n} 个窗口，尚不完整，还没有窗口与之比较（assay log watch ... --baseline N 可减少基准的窗口数）",
     "option.log.watch.listen": "在 /v1/traces 与 /v1/logs 接收 OTLP/HTTP trace，并在 /metrics 向 Prometheus 提供最近的窗口；不指定主机时仅限本机。",
     "option.log.watch.salt": "将收到的 trace 中的用户与会话 id 替换为带密钥的哈希。",
     "option.log.watch.redact": "去除收到的 trace 文本中的个人信息。",
