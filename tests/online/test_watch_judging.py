@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+import random
+import signal
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -54,6 +59,49 @@ def test_a_judge_that_is_interrupted_is_not_paid_twice(tmp_path, monkeypatch):
                     found = None
             assert len(server.requests) == 12
     assert found.windows[0].value("faithfulness").interval.n == 12
+
+
+@pytest.mark.skipif(
+    not STRESS or os.name != "posix", reason="forty processes: in full with ASSAY_STRESS=1; signals of POSIX"
+)
+def test_killed_by_the_system_at_random_moments_no_reply_of_the_judge_is_paid_twice(tmp_path):
+    """SIGKILL at 40 moments between the first call and the end: at most the calls in flight are asked again."""
+    place, draw, jobs = make_traces(tmp_path / "t.jsonl"), random.Random(11), 2
+    script = (
+        "import sys, assay; from assay.llm import Client, Limits\n"
+        "url, cache, place, state = sys.argv[1:]\n"
+        f"with Client(url, 'm', cache=cache, limits=Limits(concurrency={jobs})) as client:\n"
+        f"    assay.watch_log(place, judge=client, state=state, **{SETTINGS!r})\n"
+    )
+
+    def reply(request):
+        return replace(judge(request), delay=0.05)
+
+    again = 0
+    for number in range(40):
+        with FakeLLM(reply) as server:
+            words = [
+                sys.executable,
+                "-c",
+                script,
+                server.url,
+                f"{tmp_path}/{number}.sqlite",
+                str(place),
+                f"{tmp_path}/{number}",
+            ]
+            with subprocess.Popen(words) as process:
+                after, end = draw.randrange(1, 13), time.monotonic() + 60
+                while len(server.requests) < after and process.poll() is None and time.monotonic() < end:
+                    time.sleep(0.002)
+                time.sleep(draw.random() * 0.1)
+                process.send_signal(signal.SIGKILL)
+            subprocess.run(words, check=True)
+            with Client(server.url, "m", cache=tmp_path / f"{number}.sqlite") as client:
+                found = assay.watch_log(place, judge=client, state=tmp_path / f"{number}", **SETTINGS)
+            assert [(one.requests, one.value("faithfulness").interval.n) for one in found.windows] == [(60, 12)]
+            assert 12 <= len(server.requests) <= 12 + jobs, number
+            again += len(server.requests) - 12
+    sys.stdout.write(f"40 kills: {again} calls that were in flight were asked again\n")
 
 
 def test_a_day_costs_no_more_than_it_may(tmp_path):
