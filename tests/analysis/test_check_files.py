@@ -158,3 +158,13 @@ def test_the_command_says_what_a_file_is_and_exits_with_1_where_something_is_fou
     assert code == 1
     assert out.splitlines()[:2] == ["d.jsonl：文档，2 个文档", "d.jsonl：警告：没有文本：1 个文档没有文本"]
     assert call("check", "gone.jsonl")[0] == 2
+
+
+def test_a_folder_of_documents_is_told_of_copies_and_of_what_stops_its_reading_once(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.md").write_text("Sencha wants water of 70 degrees.")
+    (found,) = assay.check_files([tmp_path]).findings
+    assert (found.title, found.examples) == ("repeated document", ("a.md = b.md",))
+    (tmp_path / "b.md").write_bytes(b"\xff\xfe\x00\xd8")
+    (found,) = assay.check_files([tmp_path]).findings
+    assert str(found.message).count(str(tmp_path)) == 1

@@ -8,7 +8,9 @@ import tomllib
 import pytest
 
 import assay
+from assay.analysis.proposal_files import write_proposal
 from assay.errors import InputError
+from assay.pipeline.experiment import load_experiment
 from assay.testing import FakeLLM
 from commands import call_assay, working_in
 from question_writer import english, reply
@@ -129,6 +131,50 @@ def test_one_document_and_copies_are_warned_of(tmp_path):
     assert any("only one document" in text for text in assay.propose_experiment(folder).warnings)
     (folder / "b.md").write_text("Tea is hot and steamed.")
     assert any("same text" in text for text in assay.propose_experiment(folder).warnings)
+
+
+def test_what_is_left_out_of_a_folder_and_of_its_plan_is_said(tmp_path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for i in range(3):
+        (folder / f"{i}.md").write_text(f"The harbour number {i} stores {PLACES[i]} barrels for winter sailors.")
+    (folder / "contract.docx").write_bytes(b"PK")
+    (folder / "Makefile").write_text("all:")
+    (folder / "gbk.txt").write_bytes("煎茶宜用七十度的水冲泡，不可久泡。".encode("gbk"))
+    found = assay.propose_experiment(folder, n=100)
+    told = " ".join(found.warnings)
+    assert "2 files are not read, because of their kinds: .docx (1), without a suffix (1)" in told
+    assert "sizes of chunks are not compared" in told
+    assert found.questions == 3, "no more than there are passages"
+    assert [one.reason.partition(" ")[0] for one in found.unread] == ["byte"], "the file is named beside it"
+    with working_in(tmp_path):
+        code, out, err = call_assay(["run", "docs", "--encoding", "gb18030", "--dry-run"])
+    assert code == 0, err
+    assert "4 documents" in out and "1 Chinese" in out
+
+
+def test_copies_that_leave_no_question_are_named_as_the_reason(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    for i in range(12):
+        (tmp_path / "docs" / f"{i}.md").write_text("The Granite harbour stores barrels of molasses for winter sailors.")
+    with pytest.raises(InputError, match="stands in more than ten places"):
+        assay.run_experiment(assay.propose_experiment("docs"))
+
+
+def test_a_slow_reranker_is_left_out_with_the_words_that_run_it_all_the_same(docs, monkeypatch):
+    """The file has the combinations that are quick; a name on the command line asks for any, a pattern for those."""
+    monkeypatch.chdir(docs.parent)
+    monkeypatch.setattr("assay.analysis.proposal.find_minilm", lambda: docs)
+    monkeypatch.setattr("assay.analysis.proposal._seconds_of", lambda *_: 2.5)
+    found = assay.propose_experiment("docs", n=30)
+    assert found.more["slow_reranker"] == "8"  # 30 queries, each with five chunks, 2.5 s for a text
+    assert found.more["fewer_questions"] == "14"  # which take 3.5 of the 5 minutes that are quick
+    assert found.more["with_reranker"] == "--only 'size 800' --only 'size 800 + minilm'"
+    place = write_proposal(found)
+    assert [one.name for one in load_experiment(place, only=["*"]).combinations] == list(found.combinations)
+    named = load_experiment(place, only=["size 800", "size 800 + minilm"]).combinations
+    assert [one.name for one in named] == ["size 800", "size 800 + minilm"]
 
 
 def test_span_recall_within_characters_cuts_the_last_chunk():

@@ -187,3 +187,25 @@ def test_a_folder_without_questions_is_refused_with_the_way_to_get_some(folder):
     done = call(folder, "run", ".", "--app", "http://127.0.0.1:9/ask")
     assert done.returncode == 2
     assert "--queries FILE" in done.stderr and "assay run SET --app" in done.stderr
+
+
+def test_an_application_is_measured_as_the_folder_is_whose_questions_it_gets(tmp_path):
+    """Contexts that it did not name are not contexts that hold nothing."""
+    (tmp_path / "docs").mkdir()
+    for name, text in DOCUMENTS.items():
+        (tmp_path / "docs" / f"{name}.md").write_text(f"{text} The Granite harbour stores {name}{name}ron barrels.")
+    assert call(tmp_path, "run", "docs", "--yes", "--only", "bm25").returncode == 0
+
+    def bare(question):
+        return {"answer": "Sencha wants water of 70 degrees."}
+
+    with rag_app(shape=bare) as server:
+        done = call(tmp_path, "run", "docs-results/questions", "--app", server.url, "-o", "app")
+    assert done.returncode == 0, done.stderr
+    command = done.stderr.rpartition("assay compare ")[2].split()
+    assert command == ["docs-results", "app"]
+    compared = call(tmp_path, "compare", *command, "--format", "json")
+    assert compared.returncode == 0, compared.stderr
+    assert set(json.loads(compared.stdout)["comparison"]["measures"]) == {"ndcg@10", "recall@10", "reciprocal_rank@10"}
+    samples = assay.read_samples(*(tmp_path / "app" / "samples").iterdir())
+    assert [one.contexts for one in samples] == [None] * len(samples)

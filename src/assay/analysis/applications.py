@@ -14,6 +14,7 @@ from assay.formats.app_settings import find_application
 from assay.formats.queries import read_queries
 from assay.formats.set_folders import is_set, read_manifest
 from assay.grounding.answerability import says_answerable
+from assay.measures import defaults
 from assay.messages import say
 from assay.pipeline.app_runner import AppPlan, as_samples, ask_all, plan_asking
 from assay.pipeline.applications import make_application
@@ -54,7 +55,8 @@ def run_application(
     of an experiment. What an application names as its contexts, in their order, is its list; with `documents`, contexts
     are found there by id or by text. Queries that are an evaluation set bring their judgments or gold. Without either
     nothing is scored: the findings have times, money and how each question ended. `evaluate` and `llm` are the tables
-    of an experiment. What was answered is kept in `cache`, so that a second run asks only the rest; `fresh` asks
+    of an experiment; without measures or a protocol, questions of a set are scored as those of a folder are. What was
+    answered is kept in `cache`, so that a second run asks only the rest; `fresh` asks
     everything again.
 
     >>> import assay
@@ -89,7 +91,11 @@ def app_experiment(
 ) -> Experiment:
     """An experiment with one system, an application."""
     place, told, folder = find_application(app, settings)
-    judgments = queries if judgments is None and _judges(queries) else judgments
+    evaluate = dict(evaluate or {})
+    if judgments is None and _judges(queries):
+        judgments = queries
+        if evaluate.keys().isdisjoint({"measures", "protocol"}):  # those of a folder, to be compared with its results
+            evaluate["measures"] = [*defaults.LISTS]
     data = {"queries": queries, "judgments": judgments, "documents": documents}
     table = {
         "method": place,
@@ -99,7 +105,7 @@ def app_experiment(
     title = name or place.rpartition(":")[2].strip("/").replace("/", "-") or "app"
     raw = {
         "name": title, "data": {one: _from(folder, value) for one, value in data.items() if value is not None},
-        "app": [table], "evaluate": dict(evaluate or {}), "llm": dict(llm or {}),
+        "app": [table], "evaluate": evaluate, "llm": dict(llm or {}),
         "output": str(Path(output or f"{title}-results").resolve()), "cache": str(Path(cache or CACHE).resolve()),
     }  # fmt: skip
     return make_experiment(raw, folder / "app.toml", app_file=app if app.endswith(".toml") else "")

@@ -28,8 +28,6 @@ def decide_axes(
     # A finished application has none of the axes of a pipeline.
     names = [name for name in axes if name in scored and axes[name].keys() == axes[baseline].keys()]
     varied = [axis for axis in axes[baseline] if len({axes[name][axis] for name in names}) > 1]
-    if len(varied) < 2:  # noqa: PLR2004 - with one axis, the whole experiment is the group
-        return ()
     found = []
     for axis in varied:
         group = _largest_group(axes, names, axis, baseline)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from assay.analysis.check import check, check_judgments, check_run
 from assay.analysis.check_events import check_events
-from assay.analysis.check_sets import check_set
+from assay.analysis.check_sets import check_documents, check_set
 from assay.analysis.check_tables import check_table, check_tables
 from assay.analysis.check_traces import check_traces
 from assay.analysis.evaluate_tables import is_table
@@ -130,7 +130,8 @@ def _kind_there(place: str, engine: Engine, reading: Mapping[str, Any]) -> Liter
 
 
 def _unreadable(place: str, error: AssayError) -> Finding:
-    return Finding(place, say("check.unreadable"), 1, say("check.stops", why=error.message), error=True)
+    why = error.message.removeprefix(f"{place}: ")
+    return Finding(place, say("check.unreadable"), 1, say("check.stops", why=why), error=True)
 
 
 def identify(place: str, *, kind: str | None = None, encoding: str | None = None) -> FileKind:
@@ -350,7 +351,9 @@ def _documents(place: str) -> tuple[str, list[Finding]]:
 
     read = read_collection(place)
     empty = [one.id for one in read if not one.text.strip()]
-    return say("check.documents", n=len(read)), _some(place, "check.no_text", "check.documents_without_text", empty)
+    found = _some(place, "check.no_text", "check.documents_without_text", empty)
+    found += check_documents(place, {one.id: one.text for one in read})
+    return say("check.documents", n=len(read)), found
 
 
 def _nuggets(place: str) -> tuple[str, list[Finding]]:

@@ -49,7 +49,7 @@ def check_set(folder: str) -> tuple[Said, list[Finding]]:
     documents: Mapping[str, str] | None = read.get("documents") or read.get("hashes")
     found += _queries(folder, queries or ())
     if documents is not None:
-        found += _documents(folder, documents)
+        found += check_documents(folder, documents)
     ids = None if queries is None else {str(row.get("query_id")) for row in queries}
     found += _unknown_queries(folder, read, ids)
     found += _unknown_documents(folder, read, documents)
@@ -113,7 +113,8 @@ def _queries(where: str, rows: Sequence[Row]) -> Iterator[Finding]:
         yield _finding(where, "same_query", twice)
 
 
-def _documents(where: str, documents: Mapping[str, str]) -> Iterator[Finding]:
+def check_documents(where: str, documents: Mapping[str, str]) -> Iterator[Finding]:
+    """Say what makes a collection poor: a single document, or several with the same text."""
     if len(documents) == 1:
         yield _finding(where, "one_document", list(documents))
     twice = _repeats(documents.items())

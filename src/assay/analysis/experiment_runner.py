@@ -173,9 +173,10 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _sample_row(sample: Sample) -> dict[str, Any]:
+    """A sample as it was told: contexts that an application did not give are not the same as none."""
+    contexts = None if sample.contexts is None else [{"id": one.id, "text": one.text} for one in sample.contexts]
     return {
-        "query_id": sample.query_id, "question": sample.question, "answer": sample.answer,
-        "contexts": [{"id": context.id, "text": context.text} for context in sample.contexts or ()],
+        "query_id": sample.query_id, "question": sample.question, "answer": sample.answer, "contexts": contexts,
         **({"reference": sample.references[0]} if sample.references else {}),
         **({"reason": sample.faults["answer"]} if "answer" in sample.faults else {}),
         **{name: value for name, value in sample.others.items() if name != "reason" or "answer" not in sample.faults},

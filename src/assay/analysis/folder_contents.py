@@ -13,7 +13,7 @@ from assay.errors import AssayError, InputError
 from assay.formats.detect import is_result_file
 from assay.formats.documents import find_table, read_documents
 from assay.formats.set_folders import is_set, read_manifest
-from assay.formats.text_folders import find_texts, is_text_file, text_in, walk
+from assay.formats.text_folders import SUFFIXES, find_texts, is_text_file, text_in, walk
 from assay.messages import say
 from assay.results.proposal import FoundFile, Unread
 from assay.text.words import language
@@ -42,7 +42,8 @@ _ROLES = ("queries", "judgments", "gold")
 class Contents:
     """What was found: documents with their place, the place of queries, judgments and gold, and all files by kind.
 
-    `copied` says that documents are files of a folder, some of which may not be readable.
+    `copied` says that documents are files of a folder, some of which may not be readable. `others` counts the files
+    that nothing here reads by their suffix.
     """
 
     documents: Mapping[str, str]
@@ -52,6 +53,7 @@ class Contents:
     unread: tuple[Unread, ...] = ()
     copied: bool = False
     suffixes: Mapping[str, int] = field(default_factory=dict)
+    others: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def has_labels(self) -> bool:
@@ -93,7 +95,15 @@ def look_into(place: Path, tell: Callable[[str, int, int], object]) -> Contents:
     collections += [(root, _below(root, read)) for root in _roots(place, read)]
     if not any(found for _, found in collections):
         raise _nothing(place, (*unread, *lost))
-    return _with_documents(collections, roles, files, (*unread, *lost))
+    found = _with_documents(collections, roles, files, (*unread, *lost))
+    return replace(found, others=_count_others(place))
+
+
+def _count_others(place: Path) -> dict[str, int]:
+    """Files of kinds that are not read, such as those of word processors, by suffix."""
+    known = {*_DATA, *SUFFIXES}
+    found = Counter(suffix for path in walk(place) if (suffix := path.suffix.lower()) not in known)
+    return dict(sorted(found.items(), key=lambda one: (-one[1], not one[0], one[0])))
 
 
 def _read_whole(path: Path) -> dict[str, str]:
@@ -120,7 +130,7 @@ def _identify(place: Path, texts: set[Path]) -> tuple[tuple[FoundFile, ...], tup
             seen = check_files([path])
             files.append(FoundFile(name, kind, seen.files[0].holds if seen.files else ""))
         except AssayError as error:
-            unread.append(Unread(name, error.message.removeprefix(f"{path}: ")))
+            unread.append(Unread(name, _reason(error, path)))
     if (place / "qrels").is_dir():  # BEIR
         files.append(FoundFile("qrels", "judgments"))
     return tuple(files), tuple(unread)
@@ -152,10 +162,16 @@ def _read_texts(
         try:
             read[path] = text_in(path)
         except AssayError as error:
-            lost.append(Unread(path.relative_to(place).as_posix(), error.message.removeprefix(f"{path}: ")))
+            lost.append(Unread(path.relative_to(place).as_posix(), _reason(error, path)))
         if number % 100 == 0:
             tell(say("proposal.looking"), number, len(texts))
     return read, tuple(lost)
+
+
+def _reason(error: AssayError, path: Path) -> str:
+    """What an error says, without the file that is named beside it."""
+    line = error.line if isinstance(error, InputError) else None
+    return error.message.removeprefix(f"{path}: " if line is None else f"{path}:{line}: ")
 
 
 def _roots(place: Path, read: Mapping[Path, str]) -> list[Path]:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from assay.analysis.folder_contents import look_into
 from assay.analysis.proposal_files import QUESTIONS, read_earlier, style_seeds
+from assay.curation.passages import passages_of
 from assay.data.toml import decode_toml
 from assay.errors import InputError, MissingPackage
 from assay.formats.files import is_there
 from assay.formats.set_folders import is_set, read_manifest
 from assay.installation import install_command
-from assay.messages import say
+from assay.measures import defaults
+from assay.messages import say, some
 from assay.pipeline.experiment import make_experiment
 from assay.results.proposal import Proposal
 from assay.stats.inputs import check_whole
@@ -34,6 +38,8 @@ _MIDDLE = 800
 _BUDGET = 2000  # characters that a generator reads, over which chunks of different sizes are compared
 _RERANKED = 5  # chunks that a slow reranker puts in order
 _TIMED = 4  # texts that are embedded to find out how long that takes
+_SURE = 0.7  # of the questions that would just be in time: times vary
+_KINDS = 5  # kinds of files that are named
 _BM25_RATE = 2e6  # characters that are cut and indexed in a second, roughly
 _PATIENCE = 300.0  # seconds beyond which a reranker is named, but not proposed
 _LEAST = 10  # questions with which a reranker is still worth a look
@@ -109,8 +115,9 @@ def propose_experiment(
         made=questions.made, unlabelled=0 if found.has_labels else own,
         unlabelled_at="" if found.has_labels or not own else os.fspath(found.roles["queries"]),
         seconds=_estimate(found, sizes, means), files=found.files, unread=found.unread,
-        missing=tuple(_missing(found, questions)), warnings=tuple(_warnings(found, questions, judge)),
-        more=_more(means, 0 if found.has_labels else questions.n),
+        missing=tuple(_missing(found, questions)),
+        warnings=(*_warnings(found, questions, judge), *_not_compared(found, sizes, means)),
+        more=_more(sizes, means, 0 if found.has_labels else questions.n),
     )  # fmt: skip
 
 
@@ -137,7 +144,7 @@ def _plan_questions(
         about = next(one for one in read_manifest(to / QUESTIONS).files.values() if one.role == "queries")
         return _Questions(about.rows, "known_items" in about.made_by, next(iter(about.models), ""), made=True)
     if judge is None:
-        return _Questions(n, known_items=True)
+        return _Questions(_most_known_items(found, n), known_items=True)
     from assay.curation.questions import estimate_questions
 
     plan = estimate_questions(
@@ -145,6 +152,12 @@ def _plan_questions(
     )
     one = plan.total
     return _Questions(n, judge=plan.judge, calls=one.calls, cost=one.cost, most=plan.most.enough, currency=one.currency)
+
+
+def _most_known_items(found: Contents, n: int) -> int:
+    """No more than there are passages, as each gives one at most."""
+    passages = (one for doc, text in found.documents.items() for one in passages_of(doc, text))
+    return max(1, sum(1 for _ in islice(passages, n)))
 
 
 def _data_of(text: str) -> object:
@@ -199,23 +212,30 @@ def _toml(place: Path, to: Path, found: Contents, sizes: list[int], means: _Mean
         lines += ['embedder = "minilm"', f"depth = {_RERANKED}"]
     spans = f'"span_recall(characters={_BUDGET})@100", "span_recall@5", '
     measures = "" if found.has_labels and "gold" not in found.roles else spans
-    lines += ["", "[evaluate]", f'measures = [{measures}"ndcg@10", "recall@10", "reciprocal_rank@10"]']
+    lists = ", ".join(f'"{name}"' for name in defaults.LISTS)
+    lines += ["", "[evaluate]", f"measures = [{measures}{lists}]"]
     return "\n".join(lines) + "\n"
 
 
 def _grid(sizes: list[int], means: _Means) -> list[str]:
     """Which combinations run: every retriever at the middle size, the last of them with a reranker, and all sizes."""
-    middle, top = _MIDDLE if sizes else 0, "hybrid" if means.vectors else "bm25"
-
-    def name(size: int, retriever: str, reranker: str = "") -> str:
-        """The name of a combination: its value on every axis that there is."""
-        words = [*([f"size {size}"] if sizes else []), *([retriever] if means.vectors else []), reranker]
-        return " + ".join(filter(None, words)) or ("none" if means.reranker else retriever)
-
-    rungs = [name(middle, one) for one in (("bm25", "vectors", "hybrid") if means.vectors else ("bm25",))]
-    rungs += [name(middle, top, "minilm")] if means.quick else []
-    rungs += [name(size, top) for size in sizes if size != middle]
+    middle, top = _MIDDLE if sizes else 0, _best_retriever(means)
+    retrievers = ("bm25", "vectors", "hybrid") if means.vectors else ("bm25",)
+    rungs = [_name(sizes, means, middle, one) for one in retrievers]
+    rungs += [_name(sizes, means, middle, top, "minilm")] if means.quick else []
+    rungs += [_name(sizes, means, size, top) for size in sizes if size != middle]
     return [f"baseline = {json.dumps(rungs[0])}", f"only = {json.dumps(rungs)}"]
+
+
+def _best_retriever(means: _Means) -> str:
+    """The retriever at which chunks and rerankers are compared."""
+    return "hybrid" if means.vectors else "bm25"
+
+
+def _name(sizes: list[int], means: _Means, size: int, retriever: str, reranker: str = "") -> str:
+    """The name of a combination: its value on every axis that there is."""
+    words = [*([f"size {size}"] if sizes else []), *([retriever] if means.vectors else []), reranker]
+    return " + ".join(filter(None, words)) or ("none" if means.reranker else retriever)
 
 
 def _estimate(found: Contents, sizes: list[int], means: _Means) -> float:
@@ -234,9 +254,12 @@ def _seconds_of(name: str, sample: list[str]) -> float:
 
     embedder = choose_embedder(name, sample).embedder
     embedder.embed(sample[:1])  # loads the model
-    start = time.perf_counter()
-    embedder.embed(sample)
-    return (time.perf_counter() - start) / len(sample)
+    taken = []
+    for _ in range(2):  # the shorter time: what else the machine does only makes it longer
+        start = time.perf_counter()
+        embedder.embed(sample)
+        taken.append(time.perf_counter() - start)
+    return min(taken) / len(sample)
 
 
 def _missing(found: Contents, questions: _Questions) -> list[str]:
@@ -267,12 +290,27 @@ def _warnings(found: Contents, questions: _Questions, judge: Client | None) -> l
     return told
 
 
-def _more(means: _Means, questions: int) -> Mapping[str, str]:
+def _not_compared(found: Contents, sizes: list[int], means: _Means) -> list[str]:
+    """What a newcomer looks for in the plan and does not find, and why: other files, sizes of chunks."""
+    told: list[str] = []
+    if found.others:
+        kinds = [f"{kind} ({n:,})" if kind else say("proposal.no_suffix", n=n) for kind, n in found.others.items()]
+        told.append(say("proposal.other_kinds", n=sum(found.others.values()), kinds=some(kinds, _KINDS)))
+    if means.splitter and not sizes:
+        told.append(say("proposal.short_documents", n=_MIDDLE))
+    return told
+
+
+def _more(sizes: list[int], means: _Means, questions: int) -> Mapping[str, str]:
     """What else could be compared, and how: a command that installs it, or how long it takes."""
     found = {} if means.splitter else {"chunks": install_command("pipeline")}
     found |= {} if means.vectors else {"vectors": install_command("text")}
     if means.reranker and not means.quick:
+        middle, top = _MIDDLE if sizes else 0, _best_retriever(means)
+        names = dict.fromkeys(_name(sizes, means, middle, one) for one in ("bm25", top))
+        reranked = [*names, _name(sizes, means, middle, top, "minilm")]
         found["slow_reranker"] = f"{means.reranking / 60:.0f}"
-        if (fewer := int(questions * _PATIENCE / means.reranking)) >= _LEAST:
+        found["with_reranker"] = " ".join(f"--only {shlex.quote(name)}" for name in reranked)
+        if (fewer := int(_SURE * questions * _PATIENCE / means.reranking)) >= _LEAST:
             found["fewer_questions"] = str(fewer)
     return found | ({} if means.reranker else {"reranker": "assay env models get minilm"})

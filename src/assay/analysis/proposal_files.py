@@ -128,10 +128,8 @@ def _make_questions(
             say("the model made no question that passed the checks"), path=found.folder, hint="; ".join(told)
         )
     if not made.questions:
-        raise InputError(
-            say("no question could be made from these documents: their passages have too few telling words"),
-            path=found.folder,
-        )
+        most = max(made.filters, key=lambda one: one.fell)
+        raise InputError(say(f"proposal.no_question_{most.name}"), path=found.folder)
     return made
 
 

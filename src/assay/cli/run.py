@@ -20,6 +20,8 @@ from assay.errors import UsageError
 from assay.messages import say, tell
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from assay.analysis.experiment_runner import FinishedExperiment
     from assay.results.proposal import Proposal
     from assay.results.questions import QuestionSet
@@ -101,6 +103,7 @@ class Proposing:
 @add_option("--dry-run", is_flag=True, section="app")
 @takes(app=AppChoice)
 @add_option("--candidates", metavar="RUN")
+@options.encoding
 @takes(reranking=Reranking, out=Output)
 def command(
     *, first: str | None, folder: Proposing, trial: RunOptions,
@@ -267,8 +270,22 @@ def _application(
     except KeyboardInterrupt:
         click.echo(tell(say("cli.stopped"), language.current()), err=True)
         sys.exit(130)
-    if not _finish(found, trial, out):
+    complete = _finish(found, trial, out)
+    _tell_comparison(queries, found)
+    if not complete:
         sys.exit(1)
+
+
+def _tell_comparison(queries: str, found: FinishedExperiment) -> None:
+    """Say how to compare an application with the searches of a folder, if the questions are from there."""
+    import shlex
+    from pathlib import Path
+
+    folder = Path(queries).parent
+    if (folder / "proposal.json").is_file() and (folder / "result.json").is_file():
+        places = {"folder": folder, "place": _from_here(found.experiment.output)}
+        quoted = {name: shlex.quote(str(path)) for name, path in places.items()}
+        options.note([say("proposal.next_comparison", **quoted)])
 
 
 def _measures(texts: tuple[str, ...]) -> list[str]:
@@ -310,8 +327,14 @@ def _finish(found: FinishedExperiment, trial: RunOptions, out: Output) -> bool:
 
         result = found.to_result(inputs.command_line())
         write([(found.experiment.name, result)], found.evidence(), out.report)
-    options.note([say("cli.wrote_results", place=place), *found.next_steps(place)])
+    options.note([say("cli.wrote_results", place=_from_here(place)), *found.next_steps(place)])
     return found.complete
+
+
+def _from_here(place: Path) -> str:
+    """A path as somebody would type it who is in the current folder."""
+    here = place.cwd()
+    return str(place.relative_to(here) if place.is_relative_to(here) else place)
 
 
 def one_thread() -> None:

@@ -49,7 +49,9 @@ def _ask(data: bytes, label: str) -> str:
             hint=_cure(end),
         ) from None
     except Refused as error:
-        raise InputError(say("the PDF cannot be read: {error}", error=str(error)), path=label) from None
+        told = say("the PDF cannot be read: {error}", error=str(error))
+        cure = say("save the file as PDF again with another program, or remove it")
+        raise InputError(told, path=label, hint=cure) from None
 
 
 def _cure(end: Died) -> str:

@@ -129,8 +129,10 @@ def make_experiment(
     labels = _labels(raw.get("labels", {}), [one.name for one in grid], f"{place}: labels")
     asked = raw.get("only", [])
     with errors_at(f"{place}: only"):
-        grid = choose(grid, _names([asked] if isinstance(asked, str) else asked))
-    grid = choose(grid, only)
+        usual = choose(grid, _names([asked] if isinstance(asked, str) else asked))
+    # A name asks for one that the file leaves out, too; a pattern is about those that it has.
+    wanted = {text.lower() for text in only}
+    grid = choose([one for one in grid if one in usual or one.name.lower() in wanted], only)
     name = str(raw.get("name") or place.stem)
     return Experiment(
         path=place, name=name, data=_data(raw, place, grid), combinations=tuple(grid), evaluate=raw.get("evaluate", {}),

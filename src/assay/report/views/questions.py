@@ -64,7 +64,7 @@ def _maker(found: QuestionSet) -> Said | str:
 def _counts(found: QuestionSet) -> Table:
     rows = (
         (say("questions.drawn" if found.of_known_items else "questions.tried"), f"{found.drawn:,}"),
-        *((word("question_filter", one.name), f"-{one.fell:,}" if one.fell else "0") for one in found.filters),
+        *((word("question_filter", one.name), f"{one.fell:,}") for one in found.filters),
         (say("questions.kept"), f"{len(found.questions):,}"),
     )
     counted = say("column.passages" if found.of_known_items else "column.questions")
