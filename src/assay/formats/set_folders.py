@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.data.source import Source
-from assay.errors import InputError, excerpt
+from assay.errors import InputError, NoSuchFile, excerpt
 from assay.formats.files import Input
 from assay.messages import say, word
 from assay.results.codec import place_and_reason, read_json, write_json
@@ -139,6 +139,8 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
     """Read the manifest of a set; the files beside it are not looked at."""
     path = Path(folder) / MANIFEST
     if not is_set(folder):
+        if not Path(folder).exists():
+            raise NoSuchFile(os.fspath(folder))
         raise InputError(
             say("this folder holds no evaluation set: {name} is missing", name=MANIFEST),
             path=os.fspath(folder),

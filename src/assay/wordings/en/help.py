@@ -253,7 +253,7 @@ TEXTS = {
     "option.run.judge": "A language model that writes the questions, where the folder has none with judgments.",
     "option.run.number": "How many questions are made, where the folder has none.",
     "option.limit": "Ask the first queries only.",
-    "option.only": "Combinations by name, * for anything; may be repeated.",
+    "option.only": "Combinations by name, * for anything; may be repeated. A whole name asks for one that the file leaves out, too.",
     "option.holdout": "Share of the queries that only check the winner.",
     "option.run.baseline": "The combination that all others are compared with; that of the file, else the first.",
     "option.run.cache": "Where finished work is kept (.assay-cache beside the file).",

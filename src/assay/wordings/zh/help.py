@@ -253,7 +253,7 @@ TEXTS = {
     "option.run.judge": "文件夹中没有带标注的查询时，由这个大模型来写问题。",
     "option.run.number": "文件夹中没有查询时，生成多少个查询。",
     "option.limit": "只运行前几个查询。",
-    "option.only": "按名称选择组合，* 匹配任意内容；可重复给出。",
+    "option.only": "按名称选择组合，* 匹配任意内容；可重复给出。写出完整名称时，也可选文件中未列入 only 的组合。",
     "option.holdout": "只用于检验胜者的查询比例。",
     "option.run.baseline": "作为基线的组合；默认取文件指定的，否则为第一个。",
     "option.run.cache": "保存已完成工作的文件夹（默认为文件旁的 .assay-cache）。",
