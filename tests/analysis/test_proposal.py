@@ -11,6 +11,7 @@ import assay
 from assay.analysis.proposal_files import write_proposal
 from assay.errors import InputError
 from assay.pipeline.experiment import load_experiment
+from assay.report.views.decision import _of_contrast
 from assay.testing import FakeLLM
 from commands import call_assay, working_in
 from question_writer import english, reply
@@ -314,3 +315,17 @@ def test_labels_that_came_later_are_refused_until_another_folder_is_named(unlabe
         assert (code, len(err.strip().splitlines())) == (2, 1)
         assert "queries or judgments came or went" in err
         assert call_assay(["run", "docs", "-n", "5", "-o", "other"])[0] == 0
+
+
+def test_the_report_asks_for_questions_of_people_and_not_for_more_known_items():
+    """Nothing is shown, and more of the same questions would not choose."""
+    judged = {f"q{i}": {"d": 1} for i in range(20)}
+    ranks = {"a": [1, 2], "b": [2, 1]}
+    runs = {name: {f"q{i}": {"d": -float(rank[i % 2]), "e": -1.5} for i in range(20)} for name, rank in ranks.items()}
+    compared = assay.compare(assay.evaluate(judged, runs, ["ndcg@10"]))
+    contrast = compared.leading_contrast("ndcg@10")
+    assert contrast.verdict == "inconclusive"
+    steps = {
+        kind: [str(one.text) for one in _of_contrast(compared, "ndcg@10", simulated=kind)] for kind in (False, True)
+    }
+    assert steps[False][0].startswith("Judge more queries") and steps[True][0].startswith("Ask questions of people")

@@ -64,8 +64,13 @@ class _Row(NamedTuple):
     number: int
     label: str
 
-    def error(self, message: str) -> InputError:
-        return InputError(say("row {number}: {message}", number=self.number, message=message), path=self.label)
+    def error(self, message: str, hint: str = "") -> InputError:
+        told = say("row {number}: {message}", number=self.number, message=message)
+        return InputError(told, path=self.label, hint=hint)
+
+    def gone(self, message: str) -> InputError:
+        """An error about gold that is not, or no longer, in the documents."""
+        return self.error(message, say("if the documents have changed, make the gold again, or remove what is lost"))
 
     def whole(self, name: str, value: Any) -> int | None:
         """A whole number, which tables of text have as text; None for an empty cell."""
@@ -96,7 +101,7 @@ def _span(cells: Mapping[str, Any], row: _Row, texts: Mapping[str, str]) -> Gold
         raise InputError(say("row {number} lacks query_id or doc_id", number=row.number), path=row.label, hint=hint)
     doc = str(doc)
     if doc not in texts:
-        raise row.error(say("there is no document {doc}", doc=excerpt(doc)))
+        raise row.gone(say("there is no document {doc}", doc=excerpt(doc)))
     start, end, which = (row.whole(name, cells.get(name)) for name in ("start", "end", "occurrence"))
     text = "" if cells.get("text") is None else str(cells["text"])
     if which is not None and not text:
@@ -137,7 +142,7 @@ def _choose(places: list[Span], which: int | None, row: _Row, told: tuple[str, s
     """All places of a text, or the one of them that the row names."""
     text, doc = map(excerpt, told)
     if not places:
-        raise row.error(say("document {doc} does not contain {text}", doc=doc, text=text))
+        raise row.gone(say("document {doc} does not contain {text}", doc=doc, text=text))
     if which is None:
         return places
     if which < 1:
@@ -162,7 +167,7 @@ def _locate(start: Any, end: int | None, row: _Row, told: tuple[str, str], whole
         raise row.error(say("start and end do not fit the length of the text"))
     if start < 0 or whole[start : start + len(text)] != text:
         there = excerpt(whole[max(start, 0) : max(start, 0) + len(text)])
-        raise row.error(
+        raise row.gone(
             say(
                 "document {doc} has {found} at position {start}, not {text}",
                 doc=excerpt(doc),

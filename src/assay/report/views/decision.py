@@ -115,7 +115,8 @@ def _steps(group: Group) -> tuple[Step, ...]:
     """What to do next, most urgent first."""
     steps: list[Step] = []
     if group.comparison is not None:
-        steps += _of_contrast(group.comparison, group.primary)
+        simulated = any(part.of_known_items for one in group.results for part in one.every(Findings))
+        steps += _of_contrast(group.comparison, group.primary, simulated=simulated)
     mine = [one for one in group.diagnoses if one.system == subject_of(group)]
     steps += [step for one in mine for step in _of_diagnosis(one)]
     details = [part for one in group.results for part in one.every(AnswerDetails)]
@@ -126,11 +127,12 @@ def _steps(group: Group) -> tuple[Step, ...]:
     return tuple({step.text: step for step in steps}.values())
 
 
-def _of_contrast(found: Comparison, measure: str) -> list[Step]:
+def _of_contrast(found: Comparison, measure: str, *, simulated: bool) -> list[Step]:
     contrast = found.leading_contrast(measure)
     steps = []
     if contrast.verdict == "inconclusive" and not contrast.too_few and contrast.detectable is not None:
-        steps.append(Step(say("decision.more_queries", n=contrast.difference.n, detectable=contrast.detectable)))
+        told = say("decision.more_queries", n=contrast.difference.n, detectable=contrast.detectable)
+        steps.append(Step(say("decision.real_queries") if simulated else told))
     if contrast.losses:
         text = say("decision.read_lost", n=contrast.losses, system=contrast.system, baseline=found.baseline)
         steps.append(Step(text, page_address("queries", change="lost")))

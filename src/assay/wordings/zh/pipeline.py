@@ -82,6 +82,7 @@ TEXTS = {
     "there is no document {doc}": "没有文档 {doc}",
     "occurrence needs a text": "occurrence 须与 text 一同给出",
     "give start or occurrence, not both": "start 与 occurrence 只能给出一个",
+    "if the documents have changed, make the gold again, or remove what is lost": "如果文档已有改动，请重新生成标准答案片段，或删去已不存在的行",
     "document {doc} does not contain {text}": "文档 {doc} 中没有 {text}",
     "occurrence = {which}, but document {doc} contains {text} only {n} {n:time|times}": "occurrence = {which}，但文档 {doc} 中的 {text} 只出现 {n} 次",
     "start and end do not fit the length of the text": "start 和 end 与文本长度不符",
