@@ -1,4 +1,4 @@
-"""Two hundred texts that try to run as a script, break out of where they stand, or call for something from outside."""
+"""Three hundred texts that try to run as a script, break out of where they stand, or call for something from outside."""
 
 from __future__ import annotations
 
@@ -33,6 +33,15 @@ _OUT_OF = [
     "\\'>",
     '"}}]}}',
     "</text></svg>",
+    "</a>",
+    "</button></form>",
+    "</td></tr></table>",
+    "</dd></dl>",
+    "</mark></div>",
+    "</option></select>",
+    "<!--><",
+    "</rect></svg>",
+    "\n\n",
 ]
 _THEN = [
     "<script>alert({n})</script>", "<img src=x onerror=alert({n})>", "<svg/onload=alert({n})>", "onmouseover=alert({n}) x=",
@@ -41,7 +50,7 @@ _THEN = [
 ]  # fmt: skip
 
 
-def payloads() -> list[str]:
-    """All of them, each with a number of its own."""
+def payloads(most: int = 200) -> list[str]:
+    """The first of them, each with a number of its own."""
     mixed = (out + then for out, then in itertools.product(_OUT_OF, _THEN))
-    return [text.format(n=n) for n, text in enumerate(itertools.islice(itertools.chain(_WHOLE, mixed), 200))]
+    return [text.format(n=n) for n, text in enumerate(itertools.islice(itertools.chain(_WHOLE, mixed), most))]

@@ -19,6 +19,7 @@ from assay.messages import say
 from assay.report.renderers import html
 from assay.report.views.result import pages as report
 from assay.results.result import make_result
+from server.layout import cut_words
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 PAGES = ["summary", "systems", "experiment", "queries", "slices", "answers", "speed", "input", "origin"]
@@ -295,6 +296,8 @@ def test_no_page_scrolls_sideways(browser, files, lang, wide):
             page.evaluate(f"location.hash = {name!r}")
             until(page, f"document.querySelector('.now').id === {name.partition('=')[0]!r}")
             assert page.evaluate("document.documentElement.scrollWidth") <= wide, name
+            assert cut_words(page) == [], name
+            assert page.evaluate("getComputedStyle(document.querySelector('main')).outlineStyle") == "none", name
 
 
 def test_charts_hold_chinese_texts_as_texts(browser, files):

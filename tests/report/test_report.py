@@ -10,6 +10,7 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner
@@ -22,7 +23,7 @@ from assay.demo import collection
 from assay.errors import InputError, NotComparable, UsageError
 from assay.formats.results import to_json
 from assay.report import charts
-from assay.report.blocks import Chart, Fold, Section
+from assay.report.blocks import Chart, Fold, Point, Section
 from assay.report.design.colours import GAIN, LOSS
 from assay.report.document import write
 from assay.report.renderers import html
@@ -583,3 +584,59 @@ def test_no_system_is_best_where_all_have_the_same_value():
     found = assay.compare(systems)
     assert found.conclusion("map").best == ("c", "d")
     assert "Best map of 4: c and d tie (1.0000)." in assay.show(found)
+
+
+def several_systems(names=("base", "one", "two", "three", "four")):
+    """A baseline that does not find the one relevant document, others ever earlier, and two that are best in turn."""
+    judged = {f"q{i}": {"a": 1} for i in range(40)}
+    ranks = {name: [12 if not place else 6 - place] * 40 for place, name in enumerate(names)}
+    ranks |= {"five": [1] * 21 + [2] * 19, "twin": [2] * 21 + [1] * 19}
+    runs = {
+        name: {q: {**{f"x{j}": -float(j) for j in range(1, 12)}, "a": 0.5 - rank} for q, rank in zip(judged, own, strict=True)}
+        for name, own in ranks.items()
+    }  # fmt: skip
+    return [assay.evaluate(judged, run, ["mrr@10"], name=name) for name, run in runs.items()]
+
+
+def test_the_decision_hides_no_better_system_and_names_the_best_first():
+    """Six are better than the first: a sentence that names four of them must not leave out the best."""
+    systems = several_systems()
+    assert decision_of(systems) == "All 6 others are better than base on mrr@10; which of them is best is not shown."
+    also = [*systems, replace(systems[0], name="as bad")]
+    assert decision_of(also).startswith("five, twin, four, three ... are better than base on mrr@10")
+
+
+def decision_of(systems) -> str:
+    text = assay.write_report(systems)
+    return entities.unescape(re.search(r'<p class="said">(.*?)</p>', text)[1])
+
+
+def test_the_first_screen_of_a_gate_says_whether_it_passed():
+    scores = several_systems()
+    for change, outcome in ((scores[-1], "passed"), (scores[0], "failed")):
+        gate = assay.gate(change, not_worse_than=scores[2], measures=["mrr@10"])
+        assert (
+            decision_of(make_result([gate], systems=[change], command="assay gate"))
+            == f"Gate for {change.name}: {outcome}"
+        )
+
+
+def test_a_result_json_is_called_by_its_folder(tmp_path):
+    (tmp_path / "ladder").mkdir()
+    assay.write_result(several_systems()[:2], tmp_path / "ladder" / "result.json")
+    text = assay.write_report(tmp_path / "ladder" / "result.json")
+    assert "<h1>ladder: evaluation report</h1>" in text
+    assert str(tmp_path) not in text
+
+
+def test_no_name_of_a_line_is_cut_and_no_mark_is_black_on_black():
+    """Names at the ends of lines have the room of a bold wide font; marks of legends have a colour of the page."""
+    names = ("closed loop, 20 candidates", "closed loop, 50 candidates")
+    points = tuple(Point(float(x), 1.0 + x, series=name) for name in names for x in (1, 4))
+    chart = Chart("own", "curves", "Own", "threads", "calls", points, Table(("a",), (("1",),)))
+    picture = ET.fromstring(charts.svg(chart))
+    wide = float(picture.get("viewBox").split()[2])
+    place = float(re.search(r"translate\(([\d.]+)", next(one for one in picture.iter() if (one.text or "") == names[0]).get("transform"))[1])  # fmt: skip
+    assert wide - place >= 8 * len(names[0])
+    front = replace(chart, kind="frontier", points=tuple(replace(p, label=p.series, series=f"s{i % 2}") for i, p in enumerate(points)))  # fmt: skip
+    assert not re.search(r'(fill|stroke)="(black|#000)', charts.svg(front))

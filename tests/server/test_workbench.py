@@ -421,6 +421,7 @@ ELEMENTS = {
     "html", "head", "meta", "link", "script", "title", "body", "a", "header", "h1", "h2", "h3", "nav", "ul", "li", "div", "span", "form", "input", "button", "main",
     "footer", "section", "p", "article", "aside", "dl", "dt", "dd", "kbd", "label", "textarea", "progress", "mark", "table", "thead", "tbody", "tr", "th", "td",
     "strong", "code", "ol", "details", "summary", "fieldset", "legend", "svg", "polyline", "circle", "select", "option",
+    "figure", "figcaption", "g", "path", "rect", "line", "text", "tspan", "defs", "clippath", "sup",
 }  # fmt: skip
 
 

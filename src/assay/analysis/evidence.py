@@ -84,7 +84,12 @@ def load(place: Place, *, name: str | None = None) -> LoadedResult:
         )
     renamed = result if name is None else _rename_system(result, name)
     shown = Path(path).name if Path(path).suffix == ".json" else path
-    return LoadedResult(renamed, shown, Path(shown).stem, path)
+    return LoadedResult(renamed, shown, _title_of(Path(path)), path)
+
+
+def _title_of(path: Path) -> str:
+    """What a file is called in a heading: commands write result.json, and only its folder says of what."""
+    return (path.parent.name if path.name == "result.json" else "") or path.stem
 
 
 def _rename_system(result: Result, name: str) -> Result:

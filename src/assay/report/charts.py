@@ -83,7 +83,7 @@ def _specification(chart: Chart, lang: Lang, cast: Cast | None, *, alone: bool) 
     ]  # fmt: skip
     with alt.utils.schemapi.debug_mode(arg=False):  # checking every part against the schema doubles the time
         pen = Pen(alt, chart, alt.Data(values=rows), lang, cast)
-        drawn = _configure(alt, DRAWINGS[chart.kind](pen), pen.series)
+        drawn = _configure(alt, DRAWINGS[chart.kind](pen), pen.series, pen.beside)
         if alone:
             title = alt.TitleParams(clean(tell(chart.title, lang)), color=INK, anchor="start", fontSize=14)
             drawn = drawn.properties(title=title, background="white")
@@ -95,14 +95,14 @@ def _name(text: str, lang: Lang) -> str:
     return clean(tell(text, lang))[:LETTERS]
 
 
-def _configure(alt: Any, drawn: Any, names: list[str]) -> Any:
-    """Set the type and the colours that all charts share.
+def _configure(alt: Any, drawn: Any, names: list[str], beside: float) -> Any:
+    """Set the type and the colours that all charts share; `beside` is room on the right for names of lines.
 
     A converter without a Chinese font takes Chinese names for narrow ones: legends leave them room.
     """
     wide = max((width(name) - len(name) for name in names), default=0)
     return drawn.properties(background="transparent").configure(
-        aria=True, font="sans-serif", padding=8,
+        aria=True, font="sans-serif", padding={"left": 8, "top": 8, "bottom": 8, "right": 8 + beside},
         axis=alt.AxisConfig(
             labelColor=INK, titleColor=INK, tickColor=GRID, domainColor=GRID, gridColor=GRID, labelFontSize=12,
             titleFontSize=12, titleFontWeight="normal", labelLimit=320, labelOverlap="greedy", labelSeparation=10,
@@ -111,7 +111,7 @@ def _configure(alt: Any, drawn: Any, names: list[str]) -> Any:
         legend=alt.LegendConfig(
             labelColor=INK, titleColor=INK, labelFontSize=12, orient="top", title=None, labelLimit=240, columns=4,
             columnPadding=26 + 7 * wide,
-            symbolStrokeWidth=0, symbolOpacity=1,
+            symbolStrokeWidth=0, symbolOpacity=1, symbolFillColor=INK,
         ),
         header=alt.HeaderConfig(labelColor=INK, labelFontSize=12, title=None),
         view=alt.ViewConfig(stroke=None),

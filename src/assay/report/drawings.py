@@ -25,6 +25,7 @@ DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (4, 4), (1, 3), (10, 3), (3, 1),
 LETTERS = 42  # of a name that fit beside a chart
 _WIDTH, _HEIGHT, _ROW = 440, 240, 26
 _LETTER = 7.2  # widest usual width of a letter in pixels: browsers choose other fonts than the converter
+_BOLDER = 2.6  # pixels that a bold letter of a wide font takes more than the converter's
 _DIRECT = 6  # more lines than this have a legend instead of labels at their ends
 _DECADES = 20  # a larger ratio of the largest to the smallest value makes an axis logarithmic
 
@@ -61,6 +62,16 @@ class Pen:
         """The colours of systems."""
         colours = assign_colours(self.cast.systems if self.cast else ())
         return {self.text(name): colour for name, colour in colours.items()}
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the names of lines stand at their ends."""
+        return self.chart.kind == "curves" and 1 < len(self.series) <= _DIRECT
+
+    @property
+    def beside(self) -> float:
+        """Pixels that names at the ends of lines may need more than the converter knows: fonts of browsers differ."""
+        return _BOLDER * max(map(width, self.series)) if self.is_direct else 0.0
 
     def text(self, given: str) -> str:
         """A name in the language of the page, cut to what fits."""
@@ -171,7 +182,7 @@ def _curves(pen: Pen) -> Any:
     log = min(marks, default=0) > 0 and max(marks) / min(marks) > _DECADES
     scale = alt.Scale(type="log") if log else alt.Scale(zero=False, nice=False, padding=8)
     x = alt.X("x:Q", title=pen.title(chart.x), scale=scale, axis=alt.Axis(grid=False, format=",.6~g", **few))
-    direct = 1 < len(names) <= _DIRECT
+    direct = pen.is_direct
     colour, base = pen.colour(legend=not direct), alt.Chart(pen.data)
     layers = []
     if any(point.low is not None for point in chart.points):
@@ -259,9 +270,12 @@ def _density(pen: Pen) -> Any:
 
 
 def _histogram(pen: Pen) -> Any:
-    """Bars between edges, percentiles as lines whose names stand one below the other."""
+    """Bars between edges, which are even on a logarithmic scale; percentiles as lines, named one below the other."""
     alt, chart = pen.alt, pen.chart
-    x = alt.X("low:Q", title=pen.title(chart.x), scale=alt.Scale(zero=False, nice=False))
+    low = min((point.low or 0.0 for point in chart.points), default=0.0)
+    even = {"type": "log"} if low > 0 else {"zero": False}
+    axis = alt.Axis(format=",.6~g", grid=False)
+    x = alt.X("low:Q", title=pen.title(chart.x), scale=alt.Scale(nice=False, **even), axis=axis)
     tall = max((point.y for point in chart.points), default=1.0)
     room = (1.3 if chart.rules else 1.05) * tall or 1.0
     y = alt.Y("y:Q", title=pen.title(chart.y), scale=alt.Scale(domain=[0, room], nice=False))

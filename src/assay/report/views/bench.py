@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.messages import Said, say
-from assay.report.blocks import Block, Chart, Lines, Point, Verdict
+from assay.report.blocks import Block, Chart, Figure, Lines, Point, Verdict
 from assay.report.marks import tone
 from assay.report.numbers import about, duration, ms
 from assay.report.tables import Cell, Table
@@ -31,6 +31,16 @@ def line(found: Bench) -> Verdict:
     times = {"p95": duration(latency.p95.estimate), "qps": f"{load.throughput_qps:,.1f}"}
     tones = [tone(found.verdict) if found.checks else "", tone(found.status_of(load))]
     return Verdict(say("bench.line", target=found.target, load=_parts(load), **times), next(filter(None, tones), ""))
+
+
+def figure(found: Bench) -> Figure | None:
+    """What 95% of the calls of the first load take."""
+    if not found.loads or (latency := found.loads[0].latency_ms) is None:
+        return None
+    of = latency.p95
+    ends = "" if of.low is None and of.high is None else f"[{ms(of.low)}, {ms(of.high)}]"
+    name = say("bench.figure", target=found.target, n=found.loads[0].count)
+    return Figure(name, duration(of.estimate), ends)
 
 
 def table(found: Bench, *, reference: bool = False) -> list[Block]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assay.messages import Said, say
+from assay.messages import Said, say, some
 from assay.report.addresses import page_address, stage_code
 from assay.report.blocks import Chart, Decision, Figure, Fold, Step, Verdict
 from assay.report.intervals import between
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
     from assay.analysis.report_data import Group
     from assay.report.blocks import Block
-    from assay.results.comparison import Comparison
+    from assay.results.comparison import Comparison, Contrast
     from assay.results.diagnosis import Diagnosis
 
 _STEPS = 3
 _NAMES = 4
+_WORST = ("bad", "warn", "", "good")
 
 
 def of_group(group: Group, told: Verdict) -> Decision:
@@ -40,6 +41,14 @@ def of_group(group: Group, told: Verdict) -> Decision:
         text or _of_comparison(group.comparison, group.primary), told.tone, (told.text,),
         _figure(group.comparison, group.primary), means, _steps(group)[:_STEPS],
     )  # fmt: skip
+
+
+def by_gates(found: Decision, gates: Sequence[Verdict]) -> Decision:
+    """Where gates were asked whether a change may pass, that is the decision: of several, the worst."""
+    if not gates:
+        return found
+    worst = min(gates, key=lambda one: _WORST.index(one.tone))
+    return replace(found, text=worst.text, tone=worst.tone, why=tuple(dict.fromkeys((*found.why, found.text))))
 
 
 def of_part(told: Verdict, shown: Sequence[Block], figure: Figure | None = None) -> Decision:
@@ -78,11 +87,18 @@ def _of_comparison(found: Comparison, measure: str) -> Said:
         return conclusion.sentence(best)
     if best.state == "shown":
         return say("decision.best", system=best.best[0], measure=measure)
-    better = [one.system for one in found.contrasts if one.measure == measure and one.verdict == "better"]
-    values = {"baseline": found.baseline, "measure": measure, "n": len(better)}
-    if better:
-        return say("decision.better_several", systems=better[:_NAMES], **values)
+    won = [one for one in found.contrasts if one.measure == measure and one.verdict == "better"]
+    values = {"baseline": found.baseline, "measure": measure, "n": len(won)}
+    if won:
+        better = [one.system for one in sorted(won, key=_size_of_change, reverse=True)]
+        if _NAMES < len(won) == len(found.systems) - 1:
+            return say("decision.better_all", **values)
+        return say("decision.better_several", systems=some(better, _NAMES), **values)
     return say("decision.none_best" if best.best[0] == found.baseline else "decision.none_better", **values)
+
+
+def _size_of_change(contrast: Contrast) -> float:
+    return abs(contrast.difference.estimate or 0.0)
 
 
 def _figure(found: Comparison, measure: str) -> Figure:

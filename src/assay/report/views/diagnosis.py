@@ -76,11 +76,12 @@ def targets(found: Sequence[Diagnosis]) -> list[Block]:
         none = [one for one in found if not one.answers]
         return [Lines((say("diagnose.no_targets", protocol=none[0].protocol.name),))] if none else []
     many = len(found) > 1
-    before, after = ("measure", "value"), ("target", "excellent", "status", "advice")
+    two = any(check.target.excellent is not None for _, check in known)
+    before, after = ("measure", "value"), ("target", *(("excellent",) if two else ()), "status", "advice")
     names = tuple(say(f"column.{name}") for name in (("system", *before) if many else before))
     interval = interval_column(check.interval for _, check in known)
     headers = (*names, interval, *(say(f"column.{name}") for name in after))
-    rows = tuple(((one.system,) if many else ()) + _check(check) for one, check in known)
+    rows = tuple(((one.system,) if many else ()) + _check(check, two=two) for one, check in known)
     ends = [
         say("diagnose.limit", measure=check.target.measure, limit=most)
         for one, check in known
@@ -90,19 +91,20 @@ def targets(found: Sequence[Diagnosis]) -> list[Block]:
         ends.append(say("diagnose.unclear"))
     if all(check.reaches_target or check.status == "unmeasured" for _, check in known):
         ends.append(say("diagnose.all_reached"))
-    texts = (5 + many, 6 + many)
+    texts = (4 + two + many, 5 + two + many)
     table = Table(headers, rows, caption=say("diagnose.targets"), names=1 + many, texts=texts)
     means = ((one.system, check.target.measure, check.interval) for one, check in known)
     near = near_bounds(NamedMean(label, system, mean) for system, label, mean in means if mean is not None)
     return [table, Lines(tuple(dict.fromkeys(ends))), *near]
 
 
-def _check(check: TargetCheck) -> tuple[str | Cell, ...]:
+def _check(check: TargetCheck, *, two: bool) -> tuple[str | Cell, ...]:
+    """A row; `two` says whether any target names what is excellent."""
     target = check.target
     value = "" if check.value is None else f"{check.value:.4f}" if not target.unit else f"{check.value:g}"
     return (
         target.measure, value, "" if check.interval is None else between(check.interval),
-        goal(target, target.target), goal(target, target.excellent),
+        goal(target, target.target), *((goal(target, target.excellent),) if two else ()),
         Cell(say(f"status.{check.status}"), tone=tone(check.status)), check.advice,
     )  # fmt: skip
 

@@ -35,7 +35,7 @@ def page(
     """
     blocks: list[Block] = [_cast(found)]
     if found.main is not None:
-        blocks.append(decision.of_group(found.main, headline(found.main)[0]))
+        blocks.append(decision.by_gates(decision.of_group(found.main, headline(found.main)[0]), _gates(told)))
     elif told:
         blocks.append(decision.of_part(told[0][1], pages.get(told[0][0], ()), figure))
     blocks += _outline(found, pages, told)
@@ -44,6 +44,10 @@ def page(
     for group in found.groups:
         blocks += [*about(group, alone=group is found.main), *targets(group, alone=len(found.groups) == 1)]
     return blocks
+
+
+def _gates(told: Sequence[tuple[str, Verdict]]) -> list[Verdict]:
+    return [one for page, one in told if page == "gates"]
 
 
 def _cast(found: ReportData) -> Cast:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -49,8 +50,8 @@ def show(visit: Visit, template: str, status: int = 200, **values: Any) -> Respo
 
     text = _environment().get_template(f"{template}.html").render(
         t=word, tell=lambda text: tell(text, visit.lang), lang=visit.lang, by=visit.by, path=visit.path,
-        badge=visit.badge, rooms=ROOMS, html_lang="zh-CN" if visit.lang == "zh" else "en",
-        version=version("assay-eval"), **values,
+        badge=visit.badge, here=visit.here, now=f"{datetime.now(UTC):%Y-%m-%d %H:%M}", rooms=ROOMS,
+        html_lang="zh-CN" if visit.lang == "zh" else "en", version=version("assay-eval"), **values,
     )  # fmt: skip
     return HTMLResponse(text.translate(_SURROGATES), status)
 

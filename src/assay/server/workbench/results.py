@@ -31,6 +31,7 @@ from assay.report.renderers.html import fragment
 from assay.report.renderers.plain import find_cast
 from assay.report.views.result import line, pages
 from assay.report.writing import render_report
+from assay.server.workbench.bars import HEIGHT, WIDTH, difference_bars
 from assay.server.workbench.history import name_parts
 from assay.server.workbench.rendering import send_file, show
 from assay.server.workbench.routes import reading
@@ -122,8 +123,16 @@ def show_difference(desk: Desk, visit: Visit) -> Response:
         keys=_keys(visit), decision=line(found.comparison) if found else None, contrast=contrast, number=number,
         interval=ends(contrast.difference.low, contrast.difference.high, "+.4f") if contrast else "",
         attributes=_attributes(found), signs=SIGNS, zeros=_ZEROS, state=_state(visit), with_state=_with_state(visit),
-        colours=assign_colours([one.name for one in systems]),
+        colours=assign_colours([one.name for one in systems]), days=_days(desk, visit),
+        texts=any(one.text for one in rows), wide=WIDTH, tall=HEIGHT,
+        bars=difference_bars(found.queries) if found else [],
     )  # fmt: skip
+
+
+def _days(desk: Desk, visit: Visit) -> list[str]:
+    """The days on which the results were measured."""
+    days = (desk.space.result(key).result.origin.day for key in _keys(visit))
+    return list(dict.fromkeys(filter(None, days)))
 
 
 def show_query(desk: Desk, visit: Visit) -> Response:
@@ -143,7 +152,7 @@ def show_query(desk: Desk, visit: Visit) -> Response:
         visit, "query", baseline=baseline, other=other, measure=measure, query=query, number=number, lists=lists,
         before=ids[place - 1] if place > 0 else "", after=ids[place + 1] if 0 <= place < len(ids) - 1 else "",
         place=place + 1, total=len(ids), with_state=_with_state(visit), mark=lambda text: mark_words(text, query.text),
-        colours=assign_colours([one.name for one in systems]),
+        colours=assign_colours([one.name for one in systems]), days=_days(desk, visit),
     )  # fmt: skip
 
 

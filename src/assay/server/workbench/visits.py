@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 _MOST_FIELDS = 20
 _DIGITS = 6  # of a number in an address
-_NEXT = re.compile(r"/|/[a-z]+(/[0-9a-f]{16}){0,2}(/[a-z]+)?")  # two slashes in front would be another host
+# A page of ours with its state; two slashes in front would be another host.
+_NEXT = re.compile(r"(/|/[a-z]+(/[0-9a-f]{16}){0,2}(/[a-z]+)?)(\?[\x21-\x7e]*)?")
+_SAVE = re.compile(r"/(save|undo)$")  # what only a form asks for
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 
@@ -60,6 +62,14 @@ class Visit:
     def path(self) -> str:
         """Where the visitor is."""
         return self.request.url.path
+
+    @property
+    def here(self) -> str:
+        """The address of this page with its state, to come back to; of what a form was sent to, the page with it."""
+        if self.request.method != "GET":
+            return _SAVE.sub("/results", self.path)
+        asked = self.request.url.query
+        return f"{self.path}?{asked}" if asked else self.path
 
     def key(self, name: str = "key") -> str:
         """A key in the address."""

@@ -259,6 +259,7 @@ TEXTS = {
     "decision.equivalent": "{system} and {baseline} are equivalent on {measure}.",
     "decision.inconclusive": "No difference between {system} and {baseline} is shown on {measure}.",
     "decision.best": "{system} is better than all others on {measure}.",
+    "decision.better_all": "All {n} others are better than {baseline} on {measure}; which of them is best is not shown.",
     "decision.better_several": "{systems:and} {n:is|are} better than {baseline} on {measure}; which system is best is not shown.",
     "decision.none_best": "{baseline}, the baseline, has the best {measure}; that it is better than all others is not shown.",
     "decision.none_better": "No system is shown to be better than {baseline} on {measure}.",

@@ -137,6 +137,7 @@ TEXTS = {
     "roi.no_cost": "The cost is not known, so there is no ROI.",
     "roi.free": "There is no extra cost, so the ROI has no value.",
     "roi.price_per_million": "The break-even cost is {money} per M tokens.",
+    "bench.figure": "P95 of {target}, {n:,} {n:call|calls}",
     "bench.line": "{target} answers 95% of calls within {p95}, {qps} calls a second ({load}).",
     "bench.none": "{target}: no call succeeded.",
     "cost.line": "Cost per day: {costs}.",

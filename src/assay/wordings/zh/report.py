@@ -267,6 +267,7 @@ TEXTS = {
     "decision.equivalent": "{system} 与 {baseline} 的 {measure} 等效。",
     "decision.inconclusive": "未证实 {system} 与 {baseline} 的 {measure} 有差异。",
     "decision.best": "{system} 的 {measure} 优于其他所有系统。",
+    "decision.better_all": "其余 {n} 个系统的 {measure} 都优于 {baseline}；其中哪个最好尚未证实。",
     "decision.better_several": "{systems:and} 的 {measure} 优于 {baseline}；哪个系统最好尚未证实。",
     "decision.none_best": "基线 {baseline} 的 {measure} 最好，但未证实优于其他所有系统。",
     "decision.none_better": "没有系统的 {measure} 已证实优于 {baseline}。",

@@ -137,6 +137,7 @@ TEXTS = {
     "roi.no_cost": "费用未知，因此无法计算投资回报率。",
     "roi.free": "没有额外费用，投资回报率无意义。",
     "roi.price_per_million": "盈亏平衡费用相当于每百万 token {money}。",
+    "bench.figure": "{target} 的 P95，{n:,} 次调用",
     "bench.line": "{target} 的 95% 调用在 {p95} 内完成，每秒 {qps} 次（{load}）。",
     "bench.none": "{target}：没有成功的调用。",
     "cost.line": "每天的费用：{costs}。",
