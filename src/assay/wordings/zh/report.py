@@ -240,7 +240,7 @@ TEXTS = {
     "page.answer": "回答",
     "page.lists": "结果列表",
     "page.values": "数值",
-    "page.place": "第 {{at}} 个，共 {{n}} 个",
+    "page.place": "{{at}} / {{n}}",
     "page.no_answer": "没有回答",
     "page.queries_here": "{n:,} 个查询",
     "report.redacted": "问题、文档和回答的文本已略去：▒▒▒ (27) 表示一段 27 个字符的文本。",
