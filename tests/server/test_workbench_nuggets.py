@@ -71,7 +71,7 @@ def test_nuggets_are_added_reworded_weighed_merged_and_removed_and_all_of_it_und
     states.append(saved(ann))
     rows = rows_of(page)
     ticks = dict(row["tick"] for row in rows[:2])
-    page = ann.post(DESK, once="a" * 32, q=rows[0]["q"], do="merge", **ticks)
+    page = ann.post(DESK, by=rows[0]["by"], once="a" * 32, q=rows[0]["q"], do="merge", **ticks)
     states.append(saved(ann))
     page = change(ann, page, 1, importance="removed")
     states.append(saved(ann))
@@ -131,6 +131,14 @@ def test_a_file_of_queries_is_a_start_too_and_its_sources_are_beside_it(ann, fol
     ann.post(path, **adding(page), text="80 degrees", importance="vital")
     line = json.loads(ann.get(f"{path}/nuggets.jsonl").text)
     assert line == {"qid": "q1", "query": "how hot should tea be", "nuggets": [{"text": "80 degrees", "importance": "vital"}]}  # fmt: skip
+
+
+def test_a_form_is_of_the_person_whom_it_was_shown_to(ann, folder):
+    page = change(ann, ann.get(Q1), 0, importance="vital")
+    ann.post("/name", name="Bo", next="/")  # in another tab
+    assert change(ann, page, 1, importance="vital").status_code == 400
+    assert ann.press(page, f"{DESK}/undo").status_code == 400
+    assert len(read_label_log(folder / "workbench" / "labels.jsonl").labels) == 1
 
 
 def test_forms_that_nobody_made_are_refused(ann, folder):

@@ -21,7 +21,7 @@ from assay.errors import UnknownName
 from assay.formats.reading import read_judgments
 from assay.messages import ends, say
 from assay.report.intervals import why
-from assay.report.numbers import number, percent
+from assay.report.numbers import percent
 from assay.report.views.calibration import line
 from assay.server.workbench.rendering import show
 from assay.server.workbench.routes import reading
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _PAGE = 25  # cases on one page
 _SHADES = 4
+_WIDEST = 20  # different grades of a matrix that is shown
 _LABELS, _COLUMN = "labels", "column"  # people who are no file
 Notes = dict[tuple[str, ...], tuple[tuple[str, str], ...]]
 
@@ -85,7 +86,7 @@ def show_judge(desk: Desk, visit: Visit) -> Response:
         queries=query_texts(desk.space, {one.query_id for one in shown}) if shown else {},
         documents=document_texts(desk.space, {one.doc_id for one in shown}) if shown else {},
         matrix=_matrix(found) if found else [], line=line(found.calibration) if found and found.calibration else None,
-        figures=_figures(found) if found else [], labels=_LABELS, column=_COLUMN, number=number, percent=percent,
+        figures=_figures(found) if found else [], labels=_LABELS, column=_COLUMN, most=_WIDEST, percent=percent,
         bias=ends(bias.low, bias.high, "+.2f") if bias else "",
     )  # fmt: skip
 

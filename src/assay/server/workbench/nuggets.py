@@ -102,7 +102,7 @@ def keep_edit(desk: Desk, visit: Visit) -> Response:
     draft = visit.form.get("text", "")
     try:
         edit = _merging(now, visit, question) if visit.form.get("do") == "merge" else _change(now, visit, question)
-        edit_nuggets(desk.store, task.name, question.nuggets, edit, by=_name(visit), key=visit.once)
+        edit_nuggets(desk.store, task.name, question.nuggets, edit, by=visit.author, key=visit.once)
     except (NuggetConflict, UsageError) as error:
         status = _CONFLICT if isinstance(error, NuggetConflict) else 400
         at = visit.form.get("nugget", "") or _ADD
@@ -151,7 +151,7 @@ def undo_edit(desk: Desk, visit: Visit) -> Response:
     task = _task(desk, visit)
     try:
         undone = undo_nugget_edit(
-            desk.store, task.name, by=_name(visit), key=visit.once, undoes=visit.form.get("undoes", "")
+            desk.store, task.name, by=visit.author, key=visit.once, undoes=visit.form.get("undoes", "")
         )
     except NuggetConflict as error:
         shown = _question(task, visit)
@@ -207,12 +207,6 @@ def _address(task: NuggetTask, question: NuggetQuestion, at: str = "") -> str:
 def _stem(task: NuggetTask) -> str:
     plain = "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in task.file.stem)
     return f"nuggets-{plain}-{task.file.key[:6]}"
-
-
-def _name(visit: Visit) -> str:
-    if not visit.by:
-        raise UsageError(say("the form is not complete: open the page again"))
-    return visit.by
 
 
 def _task(desk: Desk, visit: Visit) -> NuggetTask:

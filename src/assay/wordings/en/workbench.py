@@ -271,6 +271,7 @@ TEXTS = {
     "workbench.judge_bias": "model − people, mean",
     "workbench.confusion": "Confusion matrix",
     "workbench.confusion_about": "People's grades in rows, the model's in columns. Choose a number to see its cases.",
+    "workbench.too_many_grades": "The grades have {n:,} different values, as means of several judges do: too many for a matrix.",
     "workbench.people_down": "people ↓ model →",
     "workbench.sum": "sum",
     "workbench.cell": "people {human}, model {model}: {n} {n:pair|pairs}",

@@ -271,6 +271,7 @@ TEXTS = {
     "workbench.judge_bias": "模型 − 人工（均值）",
     "workbench.confusion": "混淆矩阵",
     "workbench.confusion_about": "行为人工等级，列为模型等级。点击数字可查看对应的例子。",
+    "workbench.too_many_grades": "等级共有 {n:,} 个不同的值（例如多个评审模型的均值），无法列成矩阵。",
     "workbench.people_down": "人工 ↓ 模型 →",
     "workbench.sum": "合计",
     "workbench.cell": "人工 {human}，模型 {model}：{n} 项",
