@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from assay.formats.nuggets import read_nuggets, write_nuggets
     from assay.formats.queries import write_queries
     from assay.formats.reading import read_judgments, read_records, read_run
+    from assay.formats.run_progress import read_run_progress
     from assay.formats.samples import read_samples
     from assay.formats.traces.reading import read_traces
     from assay.formats.writing import (
@@ -166,6 +167,7 @@ _HOMES = {
     "compare": "assay.analysis.compare",
     "compare_slices": "assay.analysis.compare_slices",
     "propose_experiment": "assay.analysis.proposal",
+    "read_run_progress": "assay.formats.run_progress",
     "run_experiment": "assay.analysis.experiment_runner",
     "run_unlabelled": "assay.analysis.experiment_runner",
     "Rules": "assay.results.comparison",
@@ -307,6 +309,7 @@ __all__ = [
     "read_records",
     "read_result",
     "read_run",
+    "read_run_progress",
     "read_samples",
     "read_set",
     "read_traces",

@@ -32,7 +32,7 @@ from assay.analysis.check_files import check_files
 from assay.analysis.economics import read_costs
 from assay.analysis.evidence import load, load_all
 from assay.analysis.gate_rules import read_rules
-from assay.analysis.history import read_history
+from assay.analysis.history_index import read_history
 from assay.analysis.label_tasks import find_relevance_files, read_relevance_task
 from assay.analysis.nugget_tasks import find_nugget_files, read_nugget_task
 from assay.analysis.pair_tasks import read_pair_task
@@ -76,6 +76,7 @@ from assay.pipeline import prompting as stages
 from assay.pipeline.documents import read_collection
 from assay.pipeline.experiment import load_experiment, read_data
 from assay.pipeline.gold import read_gold, read_gold_column
+from assay.report.views import run_progress as progress_view
 from assay.results.replay import ReplayRules
 from assay.serving.endpoints import read_bodies
 from assay.text.minilm import _config as read_config
@@ -602,7 +603,29 @@ CALLS = otlp.lines(otlp.request(*otlp.rag()[:2]), otlp.request(*otlp.rag()[2:], 
                      "body": otlp.any_value({"message": {"content": "A."}})}]}]}]}).encode()  # fmt: skip
 
 
+def run_progress(place):
+    """How far a run is, with what the page makes of it."""
+    found = assay.read_run_progress(place)
+    chart = progress_view.chart(found)
+    return progress_view.line(found), found.share, chart and chart.table, progress_view.write_money(found)
+
+
+def progress_file() -> bytes:
+    """A run of which one combination is done, one runs and one failed."""
+    mean = {"estimate": 0.5, "low": 0.4, "high": 0.6, "confidence_level": 0.95, "method": "t", "n": 9}
+    stages = [{"stage": "retrieve", "done": 3, "total": 9, "made": 1, "reused": 2}]
+    rows = [
+        {"name": "a", "state": "done", "stages": stages, "mean": mean, "ms_p95": 2.5, "cost_per_query": 0.1, "spent": 0.9},
+        {"name": "b", "state": "running", "stage": "retrieve", "stages": stages, "unpriced": 2},
+        {"name": "c", "state": "failed", "reason": "no more"},
+    ]  # fmt: skip
+    process = {"place": "here", "number": 7, "began": "12"}
+    run = {"name": "tea", "state": "running", "began": "2026-01-01T00:00:00Z", "updated": "2026-01-01T00:01:00Z", "process": process, "combinations": rows}  # fmt: skip
+    return json.dumps({"assay_run": run}).encode()
+
+
 READERS = {
+    "progress": (progress_file(), [run_progress]),
     "watch-journal": (watch_journal(), [watch_state]),
     "traces.jsonl": (CALLS, [traces, growing_traces, check, read_samples]),
     "traces.json": (json.dumps(otlp.request(*otlp.rag()), indent=1).encode(), [traces, check]),

@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from assay.results.conclusion import describe_best
 from assay.results.experiment import AxisDecision, Findings, Holdout, Quality, QuestionCount, Row, StageTime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,13 +46,21 @@ PERCENTILES = (50, 95, 99)
 _FRONT_RESAMPLES = 2000  # of every two combinations
 
 
-def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> Findings:
-    """Evaluate all combinations under one protocol; queries that are held out only check the winner."""
+def evaluate_experiment(
+    evaluator: Evaluator, outcomes: Iterable[Execution], *, tell: Callable[[Scores], None] = lambda _: None
+) -> Findings:
+    """Evaluate all combinations under one protocol; queries that are held out only check the winner.
+
+    `tell` is called with the scores of each as soon as they are known.
+    """
     experiment, collection = evaluator.experiment, evaluator.collection
     listed = list(outcomes)
     done = _keep_complete(listed)
     chosen_on, held = evaluator.chosen_on, evaluator.held_out
-    systems = [evaluator.scores(outcome, chosen_on) for outcome in done]
+    systems = []
+    for outcome in done:
+        systems.append(evaluator.scores(outcome, chosen_on))
+        tell(systems[-1])
     names = [outcome.combination.name for outcome in done]
     baseline = experiment.baseline if experiment.baseline in names else names[0]
     label = evaluator.primary(systems[0])
@@ -59,7 +68,7 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
     found = compare(systems, _common(systems), baseline=baseline, rules=rules) if len(systems) > 1 else None
     decided = _conclude(systems, label, found, baseline, named=experiment.baseline == baseline)
     winner = next(iter(decided.best), "")
-    rows = [_row(outcome, systems, found, experiment.labels) for outcome in listed]
+    rows = [describe_outcome(outcome, systems, found, experiment.labels) for outcome in listed]
     check = None
     if held:
         taken = winner or baseline
@@ -99,7 +108,7 @@ def describe_experiment(experiment: Experiment, collection: Collection, outcomes
     baseline = experiment.baseline if experiment.baseline in names else names[0]
     unused = [say("experiment.evaluate_unused", names=sorted(experiment.evaluate))] if experiment.evaluate else []
     return Findings(
-        tuple(_row(outcome, (), None, experiment.labels) for outcome in listed),
+        tuple(describe_outcome(outcome, (), None, experiment.labels) for outcome in listed),
         "",
         (),
         baseline,
@@ -165,7 +174,11 @@ def _common(systems: Sequence[Scores]) -> list[str]:
     return found
 
 
-def _row(outcome: Execution, systems: Sequence[Scores], found: Comparison | None, labels: Mapping[str, str]) -> Row:
+def describe_outcome(
+    outcome: Execution, systems: Sequence[Scores] = (), found: Comparison | None = None,
+    labels: Mapping[str, str] = MappingProxyType({}),
+) -> Row:  # fmt: skip
+    """One combination with its times and its money, and with the means of those systems that are scored."""
     combination = outcome.combination
     row = Row(
         combination.name,

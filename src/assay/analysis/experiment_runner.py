@@ -5,22 +5,27 @@ from __future__ import annotations
 import json
 import logging
 import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.analysis.experiment import describe_experiment, evaluate_experiment
+from assay.analysis.experiment import describe_experiment, describe_outcome, evaluate_experiment
 from assay.analysis.experiment_refusals import count_refusals
 from assay.analysis.experiment_scores import Evaluator
+from assay.analysis.means import column_mean
 from assay.analysis.proposal_files import carry_out, leave_out_labels
 from assay.errors import InputError, UnknownName, UsageError, cause
 from assay.formats.files import file_name, write_atomically
 from assay.formats.queries import read_queries
 from assay.formats.results import to_json
+from assay.formats.run_progress import PROGRESS
 from assay.formats.writing import write_result, write_run
 from assay.messages import Said, say
 from assay.pipeline.experiment import load_experiment, make_setup, make_stages, read_data
+from assay.pipeline.following import RunFollower
 from assay.pipeline.runner import Runner
 from assay.pipeline.store import Store
 from assay.results.proposal import Proposal
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
 
     from assay.analysis.report_data import ReportEvidence
     from assay.data.samples import Sample
+    from assay.data.scores import Scores
     from assay.llm.client import Client
     from assay.pipeline.experiment import Collection, Experiment
     from assay.pipeline.runner import Execution
@@ -190,7 +196,7 @@ def experiment_files(
     asked = load_experiment(path, only=only)
     folder = Path(output) if output else asked.output
     names = [f"{file_name(one.name)}.jsonl" for one in asked.combinations]
-    written = [folder / "result.json", folder / "trace.jsonl"]
+    written = [folder / "result.json", folder / "trace.jsonl", folder / PROGRESS]
     written += [folder / part / name for part in ("runs", "samples", "unanswerable") for name in names]
     choices = [choice for one in asked.combinations for choice in one.choices.values()]
     measures = asked.evaluate.get("measures")
@@ -213,6 +219,7 @@ def run_experiment(
     judge: Client | None = None,
     tell: Callable[[str, int, int], None] = lambda *_: None,
     fresh: bool = False,
+    progress: str | Path | None = None,
 ) -> FinishedExperiment:
     """Run the experiment of a TOML file, or one that is proposed; finished work is taken from its cache.
 
@@ -220,7 +227,8 @@ def run_experiment(
     share of the queries out of the choice of the winner and checks it on them. `baseline` is the combination that all
     are compared with, instead of the one that the file names. `judge` is the client that writes the questions of a
     proposal. `fresh` asks applications and search engines again, whatever earlier runs kept of them. `tell` is called
-    with (name, done, total). The returned record has `save` to write it into a folder. Without judgments or gold
+    with (name, done, total). `progress` is a folder in which `assay.read_run_progress` shows others how far the run is.
+    The returned record has `save` to write it into a folder. Without judgments or gold
     nothing is scored: the findings have times, money and how far the combinations agree.
 
     >>> import assay
@@ -235,7 +243,10 @@ def run_experiment(
     """
     place = carry_out(path, tell, judge=judge).experiment if isinstance(path, Proposal) else path
     experiment = load_experiment(place, only=only)
-    return conduct(experiment, limit=limit, holdout=holdout, cache=cache, baseline=baseline, tell=tell, fresh=fresh)
+    return conduct(
+        experiment, limit=limit, holdout=holdout, cache=cache, baseline=baseline, tell=tell, fresh=fresh,
+        progress=progress,
+    )  # fmt: skip
 
 
 def run_unlabelled(
@@ -274,6 +285,7 @@ def conduct(
     baseline: str | None = None,
     tell: Callable[[str, int, int], None] = lambda *_: None,
     fresh: bool = False,
+    progress: str | Path | None = None,
 ) -> FinishedExperiment:
     """Run an experiment that was read or put together, as `run_experiment` does."""
     if cache is not None:
@@ -285,7 +297,8 @@ def conduct(
         experiment = replace(experiment, baseline=baseline)
     collection = read_data(experiment, limit=limit)
     setup = make_setup(experiment, collection)
-    store = Store(experiment.cache)
+    follow = RunFollower(progress, experiment.name)
+    store = Store(experiment.cache, follow.note_work)
     try:
         # What makes no sense is found before anything runs or is paid for.
         judged = collection.judgments is not None
@@ -293,15 +306,51 @@ def conduct(
         if evaluator is None and holdout:
             raise UsageError(say("holdout needs judgments: name them in [data], or leave it out"))
         made = make_stages(experiment, setup)
-        runner = Runner(experiment, collection, made, store=store, tell=tell, fresh=fresh)
-        outcomes, apart = tuple(runner.outcomes()), tuple(runner.refusals())
-        findings = (
-            describe_experiment(experiment, collection, outcomes)
-            if evaluator is None
-            else evaluate_experiment(evaluator, outcomes)
-        )
+        runner = Runner(experiment, collection, made, store=store, tell=tell, fresh=fresh, follow=follow)
+        follow.plan(experiment.combinations, len(collection.queries), baseline=experiment.baseline)
+        with follow:
+            outcomes = tuple(_follow_outcomes(runner.outcomes(), follow, evaluator))
+            follow.enter("unanswerable")
+            apart = tuple(runner.refusals())
+            follow.enter("evaluation")
+            findings = (
+                describe_experiment(experiment, collection, outcomes)
+                if evaluator is None
+                else evaluate_experiment(evaluator, outcomes, tell=partial(_tell_quality, follow, evaluator))
+            )
+            follow.conclude({row.name: row.pareto for row in findings.done} if findings.judged else {})
         findings = replace(findings, refusals=tuple(map(count_refusals, apart)))
     finally:
         setup.close()
     counts = dict(store.done), dict(store.reused), dict(store.damaged)
     return FinishedExperiment(experiment, collection, outcomes, findings, *counts, apart)
+
+
+def _follow_outcomes(
+    outcomes: Iterator[Execution], follow: RunFollower, evaluator: Evaluator | None
+) -> Iterator[Execution]:
+    """Outcomes as they come; who follows the run sees their numbers."""
+    for outcome in outcomes:
+        if follow.is_on:
+            _tell_outcome(outcome, follow, evaluator)
+        yield outcome
+
+
+def _tell_outcome(outcome: Execution, follow: RunFollower, evaluator: Evaluator | None) -> None:
+    if not outcome.done:
+        follow.end("failed", reason=str(outcome.reason))
+        return
+    row = describe_outcome(outcome)
+    follow.end("done", ms_p95=row.latency_ms["p95"] if row.timed else None, cost_per_query=row.cost_per_query)
+    with suppress(Exception):  # what cannot be evaluated is an error when all have run
+        if evaluator is not None and (scores := evaluator.score_early(outcome)) is not None:
+            _tell_quality(follow, evaluator, scores)
+
+
+def _tell_quality(follow: RunFollower, evaluator: Evaluator, scores: Scores) -> None:
+    """Show the mean of the measure that decides."""
+    if follow.is_on:
+        label = evaluator.primary(scores)
+        lower = scores.about(label).lower_is_better
+        follow.score(scores.name, label, lower=lower, mean=column_mean(scores, label))
+        follow.pay(evaluator.spent)

@@ -54,6 +54,7 @@ class Evaluator:
         self.experiment, self.collection, self._judgments = experiment, collection, collection.judgments
         self._found: dict[str, Answers] = {}
         self._spent = Account()
+        self._early: dict[str, Scores] = {}
         told = dict(experiment.evaluate)
         place = experiment.at("evaluate")
         answering: dict[str, Any] = {name: told.pop(name) for name in ANSWERING if name in told}
@@ -94,8 +95,26 @@ class Evaluator:
         label = self._asked.get(first, first)
         return label if label in scores.labels else scores.labels[0]
 
+    @property
+    def spent(self) -> float | None:
+        """What a judge has cost so far."""
+        return self._spent.money
+
+    def score_early(self, outcome: Execution) -> Scores | None:
+        """Evaluate an outcome on the queries to choose on, while others still run; `scores` then gives the same.
+
+        A judge that is a language model is asked when all have run: they have the first claim on the money.
+        """
+        if outcome.run is None or (self._answers is not None and self._answers.judge):
+            return None
+        name = outcome.combination.name
+        self._early[name] = self.scores(outcome, self.chosen_on)
+        return self._early[name]
+
     def scores(self, outcome: Execution, queries: set[str] | None) -> Scores:
         """Evaluate the outcome of one combination; columns are in the order in which they were asked for."""
+        if queries is self.chosen_on and (known := self._early.pop(outcome.combination.name, None)) is not None:
+            return known
         run, judgments = outcome.run, self._judgments
         assert run is not None
         if queries is not None:

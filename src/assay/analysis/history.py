@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from assay.analysis.diagnose import choose_measure
-from assay.analysis.evidence import load
 from assay.analysis.means import column_mean
-from assay.errors import AssayError
 from assay.results.conclusion import find_best
+from assay.stats.intervals import Interval  # noqa: TC001 - decoding needs the type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from assay.analysis.workspace import Workspace
     from assay.data.scores import Scores
     from assay.results.result import Result
-    from assay.stats.intervals import Interval
 
 
 @dataclass(frozen=True)
 class HistoryEntry:
     """A result: when it was made, what it holds, and the mean of its main measure for the system with the best one.
 
-    `systems` are all of them; `trend` has this and the earlier means of results with the same system, measure and
-    judgments, the latest last; `lower` says that lower values are better.
+    `systems` are all of them; `trend` has this and the latest earlier means of results with the same system, measure
+    and judgments, the latest last; `lower` says that lower values are better.
     """
 
     key: str
@@ -55,34 +51,6 @@ class BrokenFile:
     reason: str
 
 
-@dataclass(frozen=True)
-class History:
-    """All results of a folder, the newest first, and the files that cannot be read."""
-
-    entries: tuple[HistoryEntry, ...]
-    broken: tuple[BrokenFile, ...]
-
-
-def read_history(space: Workspace) -> History:
-    """List the results of a folder, the newest first; what cannot be read is named."""
-    entries: list[HistoryEntry] = []
-    broken: list[BrokenFile] = []
-    for file in space.files():
-        if file.fault and file.path.suffix == ".json":
-            broken.append(BrokenFile(file.name, file.fault))
-        if file.kind == "result":
-            try:
-                entries.append(space.note(file, partial(_read_entry, file.key, file.name)))
-            except AssayError as error:
-                broken.append(BrokenFile(file.name, error.message))
-    ordered = sorted(entries, key=lambda one: (one.date, one.name))
-    return History(tuple(_with_trends(ordered))[::-1], tuple(broken))
-
-
-def _read_entry(key: str, name: str, path: str) -> HistoryEntry:
-    return describe_result(load(path).result, key, name)
-
-
 def describe_result(result: Result, key: str, name: str) -> HistoryEntry:
     """The main number of a result, and what else it holds."""
     entry = HistoryEntry(
@@ -103,15 +71,3 @@ def _best(scored: Sequence[Scores], label: str) -> Scores:
     lower = scored[0].about(label).lower_is_better
     names, _ = find_best({one.name: one[label] for one in scored}, lower=lower)
     return next((one for one in scored if one.name in names), scored[0])
-
-
-def _with_trends(entries: Iterable[HistoryEntry]) -> Iterable[HistoryEntry]:
-    """Entries with the means of those before them that they can be compared with."""
-    series: dict[tuple[str, ...], list[float]] = {}
-    for one in entries:
-        if one.mean is None or one.mean.estimate is None:
-            yield one
-            continue
-        so_far = series.setdefault((one.system, one.measure, one.judgments), [])
-        so_far.append(one.mean.estimate)
-        yield replace(one, trend=tuple(so_far))

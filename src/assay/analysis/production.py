@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from assay.analysis.history import read_history
+from assay.analysis.history_index import index_of
 from assay.analysis.label_tasks import key_of
 from assay.analysis.workspace import SET
 from assay.curation.grow_sets import add_query
@@ -89,10 +89,9 @@ class GrowingSet:
 def find_watches(space: Workspace) -> list[FoundWatch]:
     """What watches found, the latest first."""
     found = []
-    for entry in read_history(space).entries:
-        if "watch" in entry.parts:
-            result = space.result(entry.key).result
-            found += [FoundWatch(space.find(entry.key), entry.date, one) for one in result.every(Watch)[:1]]
+    for entry in index_of(space).with_part("watch"):
+        result = space.result(entry.key).result
+        found += [FoundWatch(space.find(entry.key), entry.date, one) for one in result.every(Watch)[:1]]
     return found
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
 
 from assay.analysis.compare import compare
 from assay.analysis.diagnose import choose_measure
@@ -21,7 +24,9 @@ from assay.measures.lists import order_lists
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from assay.analysis.evidence import LoadedResult
     from assay.analysis.report_data import ReportEvidence
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from assay.data.judgments import Judgments
     from assay.data.run import Run
     from assay.data.scores import Scores
+    from assay.data.segments import Floats, Ints
     from assay.formats.queries import Queries
     from assay.results.comparison import Comparison
 
@@ -71,21 +77,6 @@ class QueryDifference:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Two systems on one measure: the comparison, and every query that both have a value for, worst losses first."""
-
-    baseline: System
-    other: System
-    measure: str
-    comparison: Comparison
-    queries: tuple[QueryDifference, ...]
-
-    def count(self, sign: Sign) -> int:
-        """How many queries got better, worse, or stayed the same."""
-        return sum(one.sign == sign for one in self.queries)
-
-
-@dataclass(frozen=True)
 class QueryFilter:
     """Which queries are wanted: of a sign, with an attribute, with value 0 under one of the two, with a text."""
 
@@ -95,16 +86,80 @@ class QueryFilter:
     zero: str = ""
     text: str = ""
 
-    def admits(self, one: QueryDifference) -> bool:
-        """Whether a query is wanted."""
-        zeros = {"": True, "baseline": one.before == 0, "other": one.after == 0, "both": one.before == one.after == 0}
-        sought = self.text.strip().lower()
-        return (
-            (not self.sign or one.sign == self.sign)
-            and (not self.attribute or one.attributes.get(self.attribute) == self.value)
-            and zeros.get(self.zero, True)
-            and (not sought or sought in f"{one.query_id} {one.text}".lower())
-        )
+
+@dataclass(frozen=True, eq=False)
+class QueryTable:
+    """Every query that two systems have a value for, worst losses first, in columns: there may be very many.
+
+    `change` is positive where the second system is better. `attributes` has for each attribute its values, and for each
+    query the number of its value, -1 for none.
+    """
+
+    ids: Sequence[str]
+    texts: pl.Series
+    before: Floats
+    after: Floats
+    change: Floats
+    attributes: Mapping[str, tuple[Sequence[str], Ints]]
+
+    def __iter__(self) -> Iterator[QueryDifference]:
+        return (self[place] for place in range(len(self)))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, place: int) -> QueryDifference:
+        """The query at a place."""
+        known = {name: values[codes[place]] for name, (values, codes) in self.attributes.items() if codes[place] >= 0}
+        before, after, change = (float(column[place]) for column in (self.before, self.after, self.change))
+        return QueryDifference(self.ids[place], self.texts[place], before, after, change, known)
+
+    def find(self, query_id: str) -> int | None:
+        """The place of a query."""
+        return self._places.get(query_id)
+
+    def select(self, wanted: QueryFilter) -> Ints:
+        """The places of the queries that are wanted, in order."""
+        kept = np.ones(len(self), dtype=bool)
+        if wanted.sign:
+            kept &= self._signs == SIGNS.index(wanted.sign) if wanted.sign in SIGNS else False
+        if wanted.attribute:
+            values, codes = self.attributes.get(wanted.attribute, ((), None))
+            kept &= False if codes is None or wanted.value not in values else codes == list(values).index(wanted.value)
+        if wanted.zero in {"baseline", "both"}:
+            kept &= self.before == 0
+        if wanted.zero in {"other", "both"}:
+            kept &= self.after == 0
+        if sought := wanted.text.strip().lower():
+            kept &= self._sought.str.contains(sought, literal=True).to_numpy()
+        return np.flatnonzero(kept)
+
+    def count(self, sign: Sign) -> int:
+        """How many queries got better, worse, or stayed the same."""
+        return int((self._signs == SIGNS.index(sign)).sum())
+
+    @cached_property
+    def _signs(self) -> NDArray[np.int8]:
+        return np.where(np.abs(self.change) <= _EQUAL, 2, np.where(self.change > 0, 0, 1)).astype(np.int8)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {query: place for place, query in enumerate(self.ids)}
+
+    @cached_property
+    def _sought(self) -> pl.Series:
+        return (pl.Series(self.ids, dtype=pl.String) + " " + self.texts).str.to_lowercase()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two systems on one measure: the comparison, and every query that both have a value for, worst losses first."""
+
+    baseline: System
+    other: System
+    measure: str
+    comparison: Comparison
+    queries: QueryTable
 
 
 def list_all_systems(space: Workspace, keys: Sequence[str]) -> list[System]:
@@ -128,6 +183,13 @@ def common_measures(first: System, second: System) -> list[str]:
     return labels
 
 
+def difference_of(space: Workspace, baseline: System, other: System, measure: str) -> Difference:
+    """The difference of two systems of a folder, made once as long as their files and its queries do not change."""
+    files = [baseline.file, other.file, *space.files("queries")]
+    mark = ("difference", baseline.name, other.name, measure, tuple((one.name, one.stamp) for one in files))
+    return space.keep(mark, lambda: find_difference(baseline, other, measure, queries_for(space, baseline.scores)))
+
+
 def find_difference(baseline: System, other: System, measure: str, queries: Queries | None = None) -> Difference:
     """Compare two systems, and list their queries; systems that cannot be compared are an error that says why."""
     if not measure:
@@ -135,24 +197,42 @@ def find_difference(baseline: System, other: System, measure: str, queries: Quer
     scored = (baseline.scores, other.scores)
     comparison = compare(scored, [measure], baseline=baseline.name)
     sign = baseline.scores.about(measure).direction
+    old, new = baseline.scores.column(measure), other.scores.column(measure)
+    if baseline.scores.query_ids != other.scores.query_ids:
+        places = {query: place for place, query in enumerate(other.scores.query_ids)}
+        shared = [places.get(query, -1) for query in baseline.scores.query_ids]
+        new = np.where(np.array(shared, dtype=np.int64) < 0, np.nan, np.append(new, np.nan)[shared])
+    known = np.flatnonzero(~np.isnan(old) & ~np.isnan(new))
+    names = np.array(baseline.scores.query_ids, dtype=object)[known]
+    change = sign * (new - old)[known]
+    order = known[np.lexsort((np.array(names, dtype=np.str_), change))]
+    ids = [baseline.scores.query_ids[place] for place in order.tolist()]
     texts = queries.texts() if queries else {}
-    attributes = _attributes(queries)
-    before, after = (dict(zip(one.query_ids, one.column(measure).tolist(), strict=True)) for one in scored)
-    listed = [
-        QueryDifference(query, texts.get(query, ""), old, new, sign * (new - old), attributes.get(query, {}))
-        for query, old in before.items()
-        if not math.isnan(old) and not math.isnan(new := after.get(query, math.nan))
-    ]
-    return Difference(
-        baseline, other, measure, comparison, tuple(sorted(listed, key=lambda one: (one.change, one.query_id)))
-    )  # fmt: skip
+    listed = pl.Series([texts.get(query, "") for query in ids], dtype=pl.String)
+    del texts
+    table = QueryTable(ids, listed, old[order], new[order], sign * (new - old)[order], _attributes(queries, ids))
+    return Difference(baseline, other, measure, comparison, table)
 
 
-def _attributes(queries: Queries | None) -> dict[str, dict[str, str]]:
+def _attributes(queries: Queries | None, ids: Sequence[str]) -> dict[str, tuple[Sequence[str], Ints]]:
+    """The values of each attribute, sorted, and which of them each query has."""
     if queries is None:
         return {}
-    rows = queries.frame.select("query_id", *queries.attributes).iter_rows(named=True)
-    return {row.pop("query_id"): {name: str(value) for name, value in row.items() if value is not None} for row in rows}
+    places = {query: place for place, query in enumerate(ids)}
+    rows = [places.get(query, -1) for query in queries.frame["query_id"].to_list()]
+    found: dict[str, tuple[Sequence[str], Ints]] = {}
+    for name in queries.attributes:
+        own = queries.frame[name].to_list()
+        values = sorted(
+            {str(value) for place, value in zip(rows, own, strict=True) if place >= 0 and value is not None}
+        )
+        numbers = {value: number for number, value in enumerate(values)}
+        codes = np.full(len(ids), -1, dtype=np.int64)
+        for place, value in zip(rows, own, strict=True):
+            if place >= 0 and value is not None:
+                codes[place] = numbers[str(value)]
+        found[name] = (values, codes)
+    return found
 
 
 # What lies behind them in the folder ----------------------------------------------------------------------------------

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.analysis.check_files import identify
 from assay.analysis.evidence import LoadedResult, load
 from assay.errors import AssayError, InputError, UnknownName
 from assay.formats.detect import is_score_folder
 from assay.formats.files import RESULT
+from assay.formats.run_progress import PROGRESS, is_run_progress
 from assay.formats.set_folders import MANIFEST
 from assay.formats.watch_folders import is_watch_folder
 from assay.messages import say
@@ -27,11 +30,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
 OWN = "workbench"  # the folder of the workbench in a folder of work
+PROGRESS_KIND = "progress"  # of a running experiment
 SET = "set"  # the kind of a manifest, beside which the files of an evaluation set are
 _SUFFIXES = {".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".qrels", ".run", ".trec", ".txt", ".gz"}
 _MOST_FILES, _DEEPEST = 20_000, 6
 _KEPT = 32  # files that are kept in memory once they were read
 _DIGITS = 16
+_REST = 20.0  # times as long as a look at all files took is waited until the next one
+_TICK = 100_000_000  # nanoseconds in which a folder may change twice and show it once
 _LARGEST = 2_000_000_000  # bytes of a file that is looked into
 
 Read = TypeVar("Read")
@@ -63,8 +69,14 @@ class Workspace:
             raise InputError(say("there is no such folder"), path=os.fspath(folder))
         self._lock = threading.RLock()
         self._known: dict[str, WorkFile] = {}
+        self._keys: dict[str, WorkFile] = {}
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
         self._notes: dict[str, tuple[tuple[int, int], object]] = {}
+        self.beside: dict[str, Any] = {}  # what other parts keep about this folder
+        self._folders: dict[Path, int] = {}
+        self._looked = self._took = 0.0
+        self._looked_at = 0
+        self.version = 0  # another number as soon as any file came, went or changed
 
     @property
     def own(self) -> Path:
@@ -74,21 +86,41 @@ class Workspace:
     def files(self, *kinds: str) -> list[WorkFile]:
         """All files of some kinds, by name."""
         with self._lock:
-            found = {}
-            for path, name in _walk(self.folder):
-                stamp = _stamp_of(path)
-                known = self._known.get(name)
-                found[name] = known if known is not None and known.stamp == stamp else _look_at(path, name, stamp)
-            self._known = found
-            return [one for one in found.values() if not kinds or one.kind in kinds]
+            if not self._is_fresh():
+                self._look()
+            return [one for one in self._known.values() if not kinds or one.kind in kinds]
+
+    def _is_fresh(self) -> bool:
+        """Whether nothing came or went since the last look; files that changed in place are seen a little later.
+
+        Looking at every file takes a twentieth of the time at most, so that large folders are answered quickly.
+        """
+        if not self._folders or time.perf_counter() - self._looked > _REST * self._took:
+            return False
+        settled = self._looked_at - _TICK
+        return all(was < settled and _stamp_of(folder)[0] == was for folder, was in self._folders.items())
+
+    def _look(self) -> None:
+        begun, self._looked_at = time.perf_counter(), time.time_ns()
+        found: dict[str, WorkFile] = {}
+        folders: dict[Path, int] = {}
+        for path, name, stamp in _walk(self.folder, folders):
+            known = self._known.get(name)
+            found[name] = known if known is not None and known.stamp == stamp else _look_at(path, name, stamp)
+        if found != self._known:
+            self.version += 1
+        self._known, self._folders = found, folders
+        self._keys = {one.key: one for one in found.values()}
+        self._looked = time.perf_counter()
+        self._took = self._looked - begun
 
     def find(self, key: str, *kinds: str) -> WorkFile:
         """The file with a key, which must be one of these kinds."""
         with self._lock:
-            known = {one.key: one for one in self._known.values()}
-            if key not in known or _stamp_of(known[key].path) != known[key].stamp:
-                known = {one.key: one for one in self.files()}
-            found = known.get(key)
+            found = self._keys.get(key)
+            if found is None or _stamp_of(found.path) != found.stamp:
+                self._look()
+                found = self._keys.get(key)
         if found is None or (kinds and found.kind not in kinds):
             raise UnknownName(say("file"), key[:_DIGITS], [])
         return found
@@ -96,12 +128,15 @@ class Workspace:
     def read(self, file: WorkFile, reader: Callable[[str], Read], *more: Hashable) -> Read:
         """What a reader makes of a file, which is kept for a while."""
         known_as = getattr(reader, "__module__", ""), getattr(reader, "__qualname__", repr(reader))
-        mark = (file.name, file.stamp, *known_as, *more)
+        return self.keep((file.name, file.stamp, *known_as, *more), lambda: reader(str(file.path)))
+
+    def keep(self, mark: Hashable, make: Callable[[], Read]) -> Read:
+        """What is made once under a mark that changes with the files it is made of, and kept for a while."""
         with self._lock:
             if mark in self._kept:
                 self._kept.move_to_end(mark)
                 return self._kept[mark]  # type: ignore[return-value]
-        made = reader(str(file.path))
+        made = make()
         with self._lock:
             self._kept[mark] = made
             while len(self._kept) > _KEPT:
@@ -129,31 +164,48 @@ def _stamp_of(path: Path) -> tuple[int, int]:
     return (info.st_mtime_ns, info.st_size)
 
 
-def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Files that may be of use, by name; caches, hidden ones and what lies elsewhere are left out."""
-    count = 0
-    for place, folders, names in os.walk(folder):
-        here = Path(place)
-        depth = len(here.relative_to(folder).parts)
-        inner = sorted(one for one in folders if not one.startswith(".") and not (here / one).is_symlink())
-        inner = [one for one in inner if depth or one != OWN] if depth < _DEEPEST else []
-        scored = [one for one in inner if is_score_folder(here / one)]
-        folders[:] = [one for one in inner if one not in scored]
+def _walk(folder: Path, seen: dict[Path, int]) -> Iterator[tuple[Path, str, tuple[int, int]]]:
+    """Files that may be of use, by name, with their stamps; caches, hidden ones and what lies elsewhere are left out.
+
+    Notes when each folder last changed.
+    """
+    count, waiting = 0, [(folder, "", 0)]
+    while waiting:
+        here, prefix, depth = waiting.pop()
+        seen[here] = _stamp_of(here)[0]
+        files, folders = _list_folder(here, depth)
         if is_watch_folder(here):  # which has what was found as a result; all else is the watch's own
-            folders[:], names = [], [RESULT]  # noqa: PLW2901 - what is walked next is told in place
-        listed = [*scored, *(one for one in sorted(names) if Path(one).suffix.lower() in _SUFFIXES)]
-        for name in listed:
-            path = here / name
-            inside = Path(os.path.realpath(path)).is_relative_to(folder)
-            if not name.startswith(".") and inside and path.exists():
+            files, folders = [one for one in files if one.name == RESULT], []
+        scored = [one for one in folders if is_score_folder(here / one.name)]
+        inner = [one for one in folders if one not in scored and depth < _DEEPEST]
+        waiting += [(here / one.name, f"{prefix}{one.name}/", depth + 1) for one in reversed(inner)]
+        for one in (*scored, *files):
+            if one.is_symlink() and not Path(os.path.realpath(one.path)).is_relative_to(folder):
+                continue
+            with suppress(OSError):
+                info = one.stat()
                 count += 1
-                yield path, path.relative_to(folder).as_posix()
+                yield here / one.name, prefix + one.name, (info.st_mtime_ns, info.st_size)
         if count > _MOST_FILES:
             return
 
 
+def _list_folder(here: Path, depth: int) -> tuple[list[os.DirEntry[str]], list[os.DirEntry[str]]]:
+    """The files of a folder that may be of use, and the folders in it, each by name."""
+    try:
+        with os.scandir(here) as found:
+            entries = sorted((one for one in found if not one.name.startswith(".")), key=lambda one: one.name)
+    except OSError:
+        return [], []
+    folders = [one for one in entries if one.is_dir(follow_symlinks=False) and (depth or one.name != OWN)]
+    known = (one for one in entries if Path(one.name).suffix.lower() in _SUFFIXES or one.name == PROGRESS)
+    return [one for one in known if one.is_file()], folders
+
+
 def _look_at(path: Path, name: str, stamp: tuple[int, int]) -> WorkFile:
     key = sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGITS]
+    if path.name == PROGRESS:
+        return WorkFile(key, name, PROGRESS_KIND if is_run_progress(path) else "", path, stamp)
     try:
         kind: str = SET if path.name == MANIFEST else "" if stamp[1] > _LARGEST else identify(str(path))
     except AssayError as error:

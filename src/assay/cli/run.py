@@ -266,7 +266,10 @@ def _application(
         return
     try:
         with progress.stages() as show:
-            found = conduct(experiment, limit=trial.limit, holdout=trial.holdout, fresh=again.fresh, tell=show)
+            found = conduct(
+                experiment, limit=trial.limit, holdout=trial.holdout, fresh=again.fresh, tell=show,
+                progress=experiment.output,
+            )  # fmt: skip
     except KeyboardInterrupt:
         click.echo(tell(say("cli.stopped"), language.current()), err=True)
         sys.exit(130)
@@ -309,7 +312,7 @@ def _experiment(path: str, trial: RunOptions, out: Output, *, fresh: bool) -> bo
         with progress.stages() as show:
             found = run_experiment(
                 path, limit=trial.limit, only=trial.only, holdout=trial.holdout, cache=trial.cache,
-                baseline=trial.baseline, tell=show, fresh=fresh,
+                baseline=trial.baseline, tell=show, fresh=fresh, progress=written[0].parent,
             )  # fmt: skip
     except KeyboardInterrupt:
         click.echo(tell(say("cli.stopped"), language.current()), err=True)

@@ -18,6 +18,7 @@ from assay.messages import say, word
 from assay.pipeline import chunkers
 from assay.pipeline.app_runner import Placement, ask_all, lay_out, refuse_hopeless, start_round
 from assay.pipeline.app_runner import as_samples as app_samples
+from assay.pipeline.following import RunFollower, keep_counting
 from assay.pipeline.measuring import Timed, measure_work, time_work
 from assay.pipeline.ordering import apply_scores, check_answered, descending, fresh_score, reorder
 from assay.pipeline.records import Answered, Chunk, Hits, Query, add_money, add_output_tokens
@@ -93,7 +94,7 @@ class Execution:
 
 
 class Runner:
-    """Runs combinations one after the other; `tell` is called with (what, done, total)."""
+    """Runs combinations one after the other; `tell` is called with (what, done, total), `follow` is told all steps."""
 
     def __init__(
         self,
@@ -104,7 +105,9 @@ class Runner:
         store: Store,
         tell: Callable[[str, int, int], None] = lambda *_: None,
         fresh: bool = False,
+        follow: RunFollower | None = None,
     ) -> None:
+        self._follow = follow or RunFollower()
         self._experiment, self._data, self._made, self._store, self._tell = experiment, collection, made, store, tell
         self._fresh = fresh
         self._documents_key = key_of([list(document) for document in collection.documents])
@@ -119,6 +122,7 @@ class Runner:
     def outcomes(self) -> Iterator[Execution]:
         """Run every combination; one that fails is an outcome with its reason."""
         for combination in self._experiment.combinations:
+            self._follow.begin(combination, self._stages_of(combination))
             try:
                 yield self._run(combination)
             except AssayError as error:
@@ -150,13 +154,18 @@ class Runner:
         generator = self._made[choices["generate"].key]
         for number, given in enumerate(self._blocks):
             self._tell(combination.name, number * BLOCK, len(self._data.queries))
+            self._follow.block(number * BLOCK, len(given))
+            self._follow.at("query")
             block, texts = self._rewrite(choices["query"], given)
             asked += block
             written += texts
+            self._follow.at("retrieve")
             key, found = self._retrieve(choices["retrieve"], chunks_key, chunks, block)
             first += found
+            self._follow.at("rerank")
             found = self._rerank(choices["rerank"], key, found, chunks, block)
             hits += found
+            self._follow.at("generate")
             if generator is not None:
                 answers += self._answer(choices["generate"], found, chunks, given)
         self._tell(combination.name, len(self._data.queries), len(self._data.queries))
@@ -167,12 +176,25 @@ class Runner:
             index=self._trace(choices["retrieve"], chunks_key, chunks),
         )  # fmt: skip
 
+    def _stages_of(self, combination: Combination) -> list[str]:
+        """The stages that work query by query."""
+        choices = combination.choices
+        if "app" in choices:
+            return ["app"]
+        rewriter = self._made[choices["query"].key]
+        works = {
+            "query": rewriter is not None and rewriter.works, "retrieve": True,
+            "rerank": self._made[choices["rerank"].key] is not None, "generate": combination.answers,
+        }  # fmt: skip
+        return [stage for stage, does in works.items() if does]
+
     # Systems that are not ours ----------------------------------------------------------------------------------------
 
     def _ask(self, combination: Combination, app: Application) -> Execution:
         """Ask an application; what it names as its contexts is its list."""
         queries = self._data.queries
-        found = ask_all(app, queries, self._store, fresh=self._fresh, tell=partial(self._tell, combination.name))
+        tell = keep_counting(self._follow, "app", partial(self._tell, combination.name))
+        found = ask_all(app, queries, self._store, fresh=self._fresh, tell=tell)
         refuse_hopeless(found)
         chunks, hits = lay_out(found, Placement(self._texts))
         return Execution(
@@ -194,15 +216,20 @@ class Runner:
         answers: list[Answered] = []
         for place, given in enumerate(self._blocks):
             self._tell(name, place * BLOCK, len(self._data.queries))
+            self._follow.block(place * BLOCK, len(given))
+            self._follow.at("query")
             block, texts = self._rewrite(choices["query"], given)
+            self._follow.at("retrieve")
             found = search_block(engine, block, choices["retrieve"].size, self._store, number)
             own, first = found.chunks(self._texts), found.hits()
             if self._made[choices["rerank"].key] is not None:
                 need_texts(own, "rerank")
+            self._follow.at("rerank")
             hits = self._rerank(choices["rerank"], found.key, first, own, block)
             hits = [replace(one, reason=before.reason) for one, before in zip(hits, first, strict=True)]
             if generator is not None:
                 need_texts(own, "generate")
+            self._follow.at("generate")
             if generator is not None:
                 answers += self._answer(choices["generate"], hits, own, given)
             asked, written = [*asked, *block], [*written, *texts]
@@ -222,12 +249,15 @@ class Runner:
     def _chunks(self, choice: StageChoice) -> tuple[str, list[Chunk]]:
         chunker = self._made[choice.key]
         key = key_of("chunk", chunker.identity, choice.method, dict(choice.params), self._documents_key)
+        size = len(self._data.documents)
+        self._follow.reach("chunk", size * (key in self._chunked), size)
         if key not in self._chunked:
             self._chunked[key] = self._store.values(
                 "chunk", key, lambda: ([list(c) for c in self._cut(chunker)], True), _read_chunks, self._check_chunks
             )
         if not self._chunked[key]:
             raise InputError(say("the chunker made no chunks"), path=choice.place)
+        self._follow.reach("chunk", size, size)
         return key, self._chunked[key]
 
     def _cut(self, chunker: chunkers.Chunker) -> list[Chunk]:
@@ -312,6 +342,7 @@ class Runner:
         """
         with _errors_of(query):
             done = time_work(work)
+            self._follow.step()
             if source in self._warm:
                 return done
             self._warm.add(source)
@@ -325,7 +356,8 @@ class Runner:
             "index", key, lambda folder: (part.load(folder, len(chunks)), _read_trace(folder))
         )
         if kept is None:
-            tell = partial(self._tell, say("experiment.indexing", method=part.identity["method"]))
+            shown = partial(self._tell, say("experiment.indexing", method=part.identity["method"]))
+            tell = keep_counting(self._follow, "index", shown)
             tell(0, len(chunks))
             self._warm_up(part)
             index, seconds, peak = measure_work(lambda: part.build(chunks, tell))
@@ -336,6 +368,8 @@ class Runner:
             self._store.keep_folder("index", key, fill)
         else:
             index, self._traces[key] = kept
+        self._follow.reach("index", len(chunks), len(chunks))
+        self._follow.at("retrieve")
         self._indexes[key] = index
         while len(self._indexes) > _INDEXES:
             self._indexes.popitem(last=False)
@@ -389,6 +423,7 @@ class Runner:
             for query, texts in zip(block, shown, strict=True):
                 with _errors_of(query):
                     done = time_work(partial(generator.answer, query.text, texts))
+                self._follow.step()
                 took = {"ms": done.ms, **done.spent(done.found), "cached": done.account.cached}
                 rows.append({**done.found.to_json(), **took})
             return rows, not any(row["reason"] in _PASSING for row in rows)

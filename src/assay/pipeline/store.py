@@ -52,11 +52,12 @@ class Store:
     """A folder of results, with counts by stage.
 
     `done` counts the work that had to be done, `reused` what was there, `damaged` what was there but could not be
-    trusted, so that it was done again.
+    trusted, so that it was done again. `notice` is called with the stage of each piece of work and what was done, None
+    where it was there.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, notice: Callable[[str, Any | None], None] = lambda *_: None) -> None:
+        self.folder, self._notice = folder, notice
         self.done: Counter[str] = Counter()
         self.reused: Counter[str] = Counter()
         self.damaged: Counter[str] = Counter()
@@ -103,6 +104,7 @@ class Store:
             self.damaged[stage] += 1
             return None
         self.reused[stage] += 1
+        self._notice(stage, None)
         if not sealed:
             with suppress(InputError):  # a cache that cannot be written can be read all the same
                 write_atomically(place, _seal(plain, label))
@@ -111,6 +113,7 @@ class Store:
     def add(self, stage: str, key: str, plain: Any, *, keep: bool = True) -> None:
         """Count a value that was computed now, and keep it in the place of an earlier one, unless told otherwise."""
         self.done[stage] += 1
+        self._notice(stage, plain)
         if keep:
             self._keep(self._file(stage, key), _seal(plain, f"{stage}/{key}"))
 
@@ -139,6 +142,8 @@ class Store:
             except OSError as error:
                 raise _unreadable(folder, error) from None
             else:
+                if not only:
+                    self._notice(stage, None)
                 if not sealed and not only:  # all of it has been read, and makes sense
                     _adopt(bare, place, label)
                 return found
@@ -158,6 +163,7 @@ class Store:
                 with tempfile.TemporaryDirectory() as other:
                     fill(Path(other))
         self.done[stage] += 1
+        self._notice(stage, [])
 
     def _write_folder(self, place: Path, fill: Callable[[Path], None], label: str) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import assay.results
@@ -44,9 +45,14 @@ def part(name: str, *, many: bool = False, view: str = "") -> Callable[[Part], P
 
 def all_parts() -> Mapping[str, PartKind]:
     """All parts that a result may have; a module of this folder that declares one is enough."""
+    _import_all()
+    return _PARTS
+
+
+@cache
+def _import_all() -> None:
     for module in pkgutil.iter_modules(assay.results.__path__):
         importlib.import_module(f"assay.results.{module.name}")
-    return _PARTS
 
 
 def name_of(record: type[Any]) -> str:

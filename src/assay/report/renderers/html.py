@@ -57,6 +57,14 @@ def page(sections: Sequence[Section], *, title: str, made: str = "", lang: Lang 
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
+def render_part(template: str, lang: Lang, **values: Any) -> str:
+    """Write a template of pages by itself, with the words of the report; every text in it is escaped."""
+    environment, _ = _environment()
+    words = {name: tell(say(f"page.{name}"), lang) for name in _WORDS}
+    text: str = environment.get_template(template).render(words=words, **values)
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
 def fragment(blocks: Sequence[Block], lang: Lang = "en", cast: Cast | None = None) -> str:
     """Write blocks as a piece of a page that has the style sheet: tables, charts and sentences, every text escaped."""
     environment, markup = _environment()

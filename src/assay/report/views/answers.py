@@ -254,11 +254,12 @@ def views(found: AnswerDetails) -> dict[str, tuple[AnswerView, ...]]:
     """All answers by query, cut into their statements."""
     made: dict[str, list[AnswerView]] = {}
     for one in found.samples:
-        made.setdefault(one.sample.query_id, []).append(_view(one, found.name_of(one)))
+        made.setdefault(one.sample.query_id, []).append(view_answer(one, found.name_of(one)))
     return {query: tuple(own) for query, own in made.items()}
 
 
-def _view(one: JudgedSample, system: str) -> AnswerView:
+def view_answer(one: JudgedSample, system: str) -> AnswerView:
+    """An answer cut into its statements, each with its evidence."""
     contexts = tuple((context.id or "", context.text) for context in one.sample.contexts or ())
     return AnswerView(
         question=one.sample.question or "",

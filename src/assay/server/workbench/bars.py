@@ -9,7 +9,7 @@ from assay.report.numbers import number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.analysis.result_difference import QueryDifference, Sign
+    from assay.analysis.result_difference import QueryDifference, QueryTable, Sign
 
 WIDTH, HEIGHT = 480, 120
 _MOST = 240  # narrower bars than these cannot be told apart
@@ -26,9 +26,9 @@ class Bar(NamedTuple):
     said: str
 
 
-def difference_bars(queries: Sequence[QueryDifference]) -> list[Bar]:
+def difference_bars(queries: Sequence[QueryDifference] | QueryTable) -> list[Bar]:
     """Bars of queries in their order; of very many, those of evenly spaced ones. Nothing where nothing changed."""
-    picked = queries
+    picked = list(queries) if len(queries) <= _MOST else []
     if len(queries) > _MOST:
         picked = [queries[round(i * (len(queries) - 1) / (_MOST - 1))] for i in range(_MOST)]
     most = max((abs(one.after - one.before) for one in picked), default=0.0)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from assay.analysis.history import read_history
+from assay.analysis.history_index import index_of
 from assay.messages import ends, is_known, say, tell
 from assay.report.numbers import number
 from assay.report.sparkline import sparkline
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from assay.server.workbench.desk import Desk
     from assay.server.workbench.visits import Visit
 
-_PAGE = 100  # results on one page
+_PAGE, _LAST = 50, 100_000  # results on one page; pages
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -31,15 +32,14 @@ def routes(desk: Desk) -> list[Route]:
 
 def show_history(desk: Desk, visit: Visit) -> Response:
     """One page of the history, of all results or of those whose names hold a text."""
-    found = read_history(desk.space)
-    sought = visit.asked("q").strip().lower()
-    entries = [one for one in found.entries if sought in f"{one.name} {' '.join(one.systems)} {one.measure}".lower()]
-    pages = max((len(entries) + _PAGE - 1) // _PAGE, 1)
-    at = visit.number("page", pages)
-    shown = [_row(one, visit.lang) for one in entries[(at - 1) * _PAGE : at * _PAGE]]
+    asked = visit.number("page", _LAST)
+    found = index_of(desk.space).page(visit.asked("q"), asked, _PAGE)
+    pages = max(-(-found.matching // _PAGE), 1)
+    shown = [_row(one, visit.lang) for one in found.entries]
     return show(
-        visit, "history", rows=shown, broken=found.broken, total=len(found.entries), matching=len(entries), at=at,
-        pages=pages, sought=visit.asked("q"), folder=desk.space.folder.name,
+        visit, "history", rows=shown, broken=found.broken, total=found.total, matching=found.matching,
+        at=min(asked, pages), pages=pages, sought=visit.asked("q"), folder=desk.space.folder.name,
+        waiting=found.waiting,
     )  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def _row(entry: HistoryEntry, lang: Lang) -> dict[str, object]:
         "what": name_parts(entry, lang), "system": entry.system, "others": len(entry.systems) - 1,
         "measure": entry.measure, "mean": number(mean.estimate) if mean else "",
         "ends": ends(mean.low, mean.high, ".4f") if mean else "", "n": mean.n if mean else 0,
-        "points": sparkline(entry.trend), "trend": [number(one) for one in entry.trend],
+        "points": sparkline(entry.trend), "trend": ", ".join(number(one) for one in entry.trend),
         "change": number(change, signed=True), "tone": "" if not change else "good" if better else "bad",
         "comparable": entry.mean is not None,
     }  # fmt: skip
@@ -61,7 +61,12 @@ def _row(entry: HistoryEntry, lang: Lang) -> dict[str, object]:
 
 def name_parts(entry: HistoryEntry, lang: Lang) -> str:
     """What a result holds, in a few words."""
-    keys = dict.fromkeys(f"page.{PAGES.get(name, name)}" for name in entry.parts)
+    return _name_parts(entry.parts, lang, scored=bool(entry.systems))
+
+
+@lru_cache(maxsize=1000)
+def _name_parts(parts: tuple[str, ...], lang: Lang, *, scored: bool) -> str:
+    keys = dict.fromkeys(f"page.{PAGES.get(name, name)}" for name in parts)
     named = [tell(say(key), lang) for key in keys if is_known(key)]
     scores = tell(say("workbench.scores"), lang)
-    return tell(say("text.list", parts=named or [scores if entry.systems else "\N{EN DASH}"]), lang)
+    return tell(say("text.list", parts=named or [scores if scored else "\N{EN DASH}"]), lang)

@@ -12,7 +12,18 @@ from assay.judge.rubric import load_rubric
 from assay.messages import say
 from assay.server.limits import Limits
 from assay.server.running import WebServer
-from assay.server.workbench import history, judges, nuggets, pairing, production, rating, relevance, results, settings
+from assay.server.workbench import (
+    experiments,
+    history,
+    judges,
+    nuggets,
+    pairing,
+    production,
+    rating,
+    relevance,
+    results,
+    settings,
+)
 from assay.server.workbench.desk import Desk
 from assay.server.workbench.rendering import STATIC
 
@@ -25,7 +36,7 @@ if TYPE_CHECKING:
 _HIGHEST = 9  # the highest grade that one key can give
 # Several people may come through one proxy, and each label takes a form, a page and its style.
 _LIMITS = Limits(page_rate=200, page_burst=2000)
-_ROOMS = (history, results, settings, relevance, rating, pairing, nuggets, judges, production)
+_ROOMS = (history, results, experiments, settings, relevance, rating, pairing, nuggets, judges, production)
 
 
 def open_workbench(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +24,13 @@ STATIC = {
     "workbench.js": StaticFile("assay.server.workbench", "static/workbench.js", "text/javascript"),
 }
 ROOMS = (
-    ("/", "history"), ("/label", "label"), ("/rate", "rate"), ("/pairs", "pairs"), ("/nuggets", "nuggets"),
-    ("/judges", "judges"), ("/production", "production"),
+    ("/", "history"), ("/experiments", "experiments"), ("/label", "label"), ("/rate", "rate"), ("/pairs", "pairs"),
+    ("/nuggets", "nuggets"), ("/judges", "judges"), ("/production", "production"),
 )  # fmt: skip
 _SEE_OTHER, _BAD, _UNKNOWN = 303, 400, 404
-_SURROGATES = dict.fromkeys(range(55296, 57344), "�") | {0: "\N{REPLACEMENT CHARACTER}"}
+_UNSENT = re.compile("[\ud800-\udfff\0]")  # what no page can hold
+_PLAIN = {int, str}  # what is equal is written alike
+_KEPT = 4096  # words with their values that are put together once
 
 
 @cache
@@ -42,18 +45,30 @@ def _environment() -> Any:
     )
 
 
+@cache
+def _version() -> str:
+    return version("assay-eval")
+
+
+@lru_cache(maxsize=_KEPT)
+def _word(key: str, lang: Lang, values: tuple[tuple[str, Any], ...]) -> str:
+    return tell(say(f"workbench.{key}", **dict(values)), lang)
+
+
 def show(visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
     """Render a page in the language of a visit."""
 
     def word(key: str, **inner: Any) -> str:
+        if all(type(value) in _PLAIN for value in inner.values()):
+            return _word(key, visit.lang, tuple(inner.items()))
         return tell(say(f"workbench.{key}", **inner), visit.lang)
 
     text = _environment().get_template(f"{template}.html").render(
         t=word, tell=lambda text: tell(text, visit.lang), lang=visit.lang, by=visit.by, path=visit.path,
         badge=visit.badge, here=visit.here, now=f"{datetime.now(UTC):%Y-%m-%d %H:%M}", rooms=ROOMS,
-        html_lang="zh-CN" if visit.lang == "zh" else "en", version=version("assay-eval"), **values,
+        html_lang="zh-CN" if visit.lang == "zh" else "en", version=_version(), **values,
     )  # fmt: skip
-    return HTMLResponse(text.translate(_SURROGATES), status)
+    return HTMLResponse(_UNSENT.sub("\N{REPLACEMENT CHARACTER}", text), status)
 
 
 def show_error(visit: Visit, error: AssayError) -> Response:

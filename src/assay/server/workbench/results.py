@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 from markupsafe import Markup
 
+from assay.analysis.answers_beside import find_answers
 from assay.analysis.evidence import find_evidence, load
 from assay.analysis.history import describe_result
 from assay.analysis.report_data import report_data
@@ -17,9 +18,8 @@ from assay.analysis.result_difference import (
     QueryFilter,
     choose_system,
     common_measures,
-    find_difference,
+    difference_of,
     list_all_systems,
-    queries_for,
     read_lists,
 )
 from assay.errors import AssayError, NotComparable, UnknownName, UsageError
@@ -27,8 +27,10 @@ from assay.messages import ends, say
 from assay.report.blocks import Drilldown, Lines, Section
 from assay.report.design.colours import assign_colours
 from assay.report.numbers import number
+from assay.report.renderers.answer_panes import answer_panes
 from assay.report.renderers.html import fragment
 from assay.report.renderers.plain import find_cast
+from assay.report.views.answers import view_answer
 from assay.report.views.result import line, pages
 from assay.report.writing import render_report
 from assay.server.workbench.bars import HEIGHT, WIDTH, difference_bars
@@ -38,14 +40,18 @@ from assay.server.workbench.routes import reading
 from assay.text.marking import mark_words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.responses import Response
     from starlette.routing import Route
 
+    from assay.analysis.answers_beside import AnswerBeside
     from assay.analysis.result_difference import Difference, System
     from assay.server.workbench.desk import Desk
     from assay.server.workbench.visits import Visit
 
-_SHOWN = 200  # queries on one page
+_SHOWN = 100  # queries on one page
+_OTHERS = 12  # systems whose answers are folded below those of the two
 _STATE = ("base", "other", "m", "sign", "attr", "value", "zero", "q")
 _DATA = re.compile(r'<script type="application/json".*?</script>', re.DOTALL)  # `<` is escaped in data
 _PLACE = re.compile(r'href="#([a-z_]+)(?:&amp;[^"]*)?"')
@@ -111,15 +117,19 @@ def show_difference(desk: Desk, visit: Visit) -> Response:
     found: Difference | None = None
     fault: AssayError | None = None
     try:
-        found = find_difference(baseline, other, measure, queries_for(desk.space, baseline.scores))
+        found = difference_of(desk.space, baseline, other, measure)
     except (NotComparable, UsageError) as error:
         fault = error
     wanted = _filter(visit)
-    rows = [one for one in found.queries if wanted.admits(one)] if found else []
+    places = found.queries.select(wanted).tolist() if found else []
+    pages = max(-(-len(places) // _SHOWN), 1)
+    at = visit.number("page", pages)
+    rows = [found.queries[place] for place in places[(at - 1) * _SHOWN : at * _SHOWN]] if found else []
     contrast = found.comparison.contrasts[0] if found else None
     return show(
         visit, "difference", systems=systems, baseline=baseline, other=other, measures=measures, measure=measure,
-        found=found, fault=fault.message if fault else "", wanted=wanted, rows=rows[:_SHOWN], matching=len(rows),
+        found=found, fault=fault.message if fault else "", wanted=wanted, rows=rows, matching=len(places), at=at,
+        pages=pages,
         keys=_keys(visit), decision=line(found.comparison) if found else None, contrast=contrast, number=number,
         interval=ends(contrast.difference.low, contrast.difference.high, "+.4f") if contrast else "",
         attributes=_attributes(found), signs=SIGNS, zeros=_ZEROS, state=_state(visit), with_state=_with_state(visit),
@@ -139,21 +149,36 @@ def show_query(desk: Desk, visit: Visit) -> Response:
     """One query under both systems: the lists side by side, with the previous and the next of the same filter."""
     systems, baseline, other, measures = _choose_systems(desk, visit)
     measure = visit.asked("m") if visit.asked("m") in measures else next(iter(measures), "")
-    found = find_difference(baseline, other, measure, queries_for(desk.space, baseline.scores))
-    wanted = _filter(visit)
-    within = [one for one in found.queries if wanted.admits(one)]
-    query = next((one for one in found.queries if one.query_id == visit.asked("query")), None)
-    if query is None:
+    found = difference_of(desk.space, baseline, other, measure)
+    own = found.queries.find(visit.asked("query"))
+    if own is None:
         raise UnknownName(say("query"), visit.asked("query")[:100], [])
-    ids = [one.query_id for one in within]
-    place = ids.index(query.query_id) if query.query_id in ids else -1
+    query = found.queries[own]
+    within = found.queries.select(_filter(visit))
+    place = int(within.searchsorted(own))
+    place = place if place < len(within) and within[place] == own else -1
+    ids = found.queries.ids
+    answered = find_answers(desk.space, [baseline, other], query.query_id)
+    others = [one for one in systems if one is not baseline and one is not other][:_OTHERS]
+    further = find_answers(desk.space, others, query.query_id) if answered else []
+    colours = assign_colours([one.name for one in systems])
     lists = read_lists(desk.space, [baseline, other], query.query_id)
     return show(
         visit, "query", baseline=baseline, other=other, measure=measure, query=query, number=number, lists=lists,
-        before=ids[place - 1] if place > 0 else "", after=ids[place + 1] if 0 <= place < len(ids) - 1 else "",
-        place=place + 1, total=len(ids), with_state=_with_state(visit), mark=lambda text: mark_words(text, query.text),
-        colours=assign_colours([one.name for one in systems]), days=_days(desk, visit),
+        before=ids[within[place - 1]] if place > 0 else "",
+        after=ids[within[place + 1]] if 0 <= place < len(within) - 1 else "",
+        place=place + 1, total=len(within), with_state=_with_state(visit),
+        mark=lambda text: mark_words(text, query.text), colours=colours,
+        answers=_beside(answered, visit, colours), others=_beside(further, visit, colours),
+        asked=query.text or next((one.answer.sample.question or "" for one in answered), ""),
+        is_new=any(one.is_new for one in answered), further=len(further), days=_days(desk, visit),
     )  # fmt: skip
+
+
+def _beside(found: list[AnswerBeside], visit: Visit, colours: Mapping[str, int]) -> Markup:
+    """Answers side by side, as reports show them."""
+    views = [view_answer(one.answer, one.system) for one in found]
+    return Markup(answer_panes(views, visit.lang, colours) if views else "")  # noqa: S704 - every text is escaped
 
 
 def _keys(visit: Visit) -> list[str]:
@@ -178,7 +203,9 @@ def _choose_systems(desk: Desk, visit: Visit) -> tuple[list[System], System, Sys
 
 def _best_of(desk: Desk, systems: list[System], key: str) -> System:
     own = [one for one in systems if one.file.key == key]
-    entry = describe_result(desk.space.result(key).result, key, "")
+    file = desk.space.find(key, "result")
+    result = desk.space.result(key).result
+    entry = desk.space.keep(("entry", file.name, file.stamp), lambda: describe_result(result, key, ""))
     return next((one for one in own if one.own_name == entry.system), own[0] if own else systems[0])
 
 
@@ -188,11 +215,8 @@ def _filter(visit: Visit) -> QueryFilter:
 
 def _attributes(found: Difference | None) -> dict[str, list[str]]:
     """Attributes of the queries with few enough values to choose from."""
-    values: dict[str, dict[str, None]] = {}
-    for one in found.queries if found else ():
-        for name, value in one.attributes.items():
-            values.setdefault(name, {})[value] = None
-    return {name: sorted(own) for name, own in values.items() if 1 < len(own) <= 30}  # noqa: PLR2004
+    known = found.queries.attributes if found else {}
+    return {name: list(values) for name, (values, _) in known.items() if 1 < len(values) <= 30}  # noqa: PLR2004
 
 
 def _state(visit: Visit) -> dict[str, str]:
@@ -201,9 +225,15 @@ def _state(visit: Visit) -> dict[str, str]:
 
 def _with_state(visit: Visit):  # type: ignore[no-untyped-def]  # noqa: ANN202
     """An address with the state of this page, of which some is changed."""
+    state = [(name, value) for name, value in _state(visit).items() if value]
+    begins: dict[tuple[str, ...], str] = {}
 
     def address(path: str, **changes: str) -> str:
-        state = {name: value for name, value in {**_state(visit), **changes}.items() if value}
-        return f"{path}?" + urlencode([*(("r", key) for key in _keys(visit)), *state.items()])
+        names = tuple(changes)
+        if names not in begins:
+            kept = [(name, value) for name, value in state if name not in changes]
+            begins[names] = urlencode([*(("r", key) for key in _keys(visit)), *kept])
+        changed = [f"{name}={quote_plus(value, errors='replace')}" for name, value in changes.items() if value]
+        return f"{path}?{'&'.join([begins[names], *changed])}"
 
     return address

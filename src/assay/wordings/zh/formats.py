@@ -234,4 +234,6 @@ TEXTS = {
     "expected files that end in {suffixes:or}": "应为后缀是 {suffixes:or} 的文件",
     "no line of this file is a query or an event": "该文件没有任何一行是查询或事件",
     "expected UBI queries and events, one JSON object per line": "应为 UBI 的查询和事件，每行一个 JSON 对象",
+    "the progress of the run cannot be read: {reason}": "无法读取运行进度：{reason}",
+    "this is not the progress of a run": "这不是运行进度的记录",
 }

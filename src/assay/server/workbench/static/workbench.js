@@ -61,15 +61,28 @@
     clearTimeout(next);
     const shown = document.querySelector("[data-live]");
     if (!shown || !shown.dataset.live) return;
-    if (!document.hidden && !shown.contains(document.activeElement)) {
+    const busy = document.activeElement.closest("[data-live] :is(input, textarea, select)");
+    if (!document.hidden && !busy) {
       try {
         const answer = await fetch(location.href, { redirect: "error" });
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
         const fresh = answer.ok && page.querySelector("[data-live]");
-        if (fresh && fresh.outerHTML !== shown.outerHTML) shown.replaceWith(fresh);
+        if (fresh && fresh.outerHTML !== shown.outerHTML) renew(shown, fresh);
       } catch (error) { /* the server is gone: what is shown stays */ }
     }
     plan();
+  }
+  // What was scrolled, opened and focused stays so, where it is still there.
+  function renew(shown, fresh) {
+    const those = (box, what) => Array.from(box.querySelectorAll(what));
+    const kept = those(shown, ".scroll, .columns").map((one) => [one.scrollLeft, one.scrollTop]);
+    const open = those(shown, "details").map((one) => one.open);
+    const focused = those(shown, "a, button, summary, [tabindex]").indexOf(document.activeElement);
+    shown.replaceWith(fresh);
+    those(fresh, ".scroll, .columns").forEach((one, i) => { if (kept[i]) [one.scrollLeft, one.scrollTop] = kept[i]; });
+    those(fresh, "details").forEach((one, i) => { if (i in open) one.open = open[i]; });
+    const next = focused < 0 ? null : those(fresh, "a, button, summary, [tabindex]")[focused];
+    if (next) next.focus({ preventScroll: true });
   }
   function plan() {
     const shown = document.querySelector("[data-live]");
