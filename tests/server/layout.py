@@ -8,7 +8,7 @@ _CUT = """() => {
   for (const cell of document.querySelectorAll("th, td")) {
     if (!cell.checkVisibility() || found.length > 3) continue;
     const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
-    while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/[A-Za-z0-9]{2,20}/g)) {
+    while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/(?<![A-Za-z0-9])[A-Za-z0-9]{2,20}(?![A-Za-z0-9])/g)) {
       range.setStart(texts.currentNode, word.index);
       range.setEnd(texts.currentNode, word.index + word[0].length);
       if (range.getClientRects().length > 1 && range.getBoundingClientRect().height > 30) found.push(`broken: ${word[0]}`);
