@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -156,3 +157,59 @@ def random_samples(rng: random.Random, count: int) -> list[dict[str, Any]]:
 def judged_rows(judgments: Judgments) -> pl.DataFrame:
     """Judgments as rows with a grade."""
     return judgments.frame.with_columns(pl.lit(None, pl.Float64).alias("score"))
+
+
+# Event logs -----------------------------------------------------------------------------------------------------------
+
+_ACTIONS = ("query", "query", "impression", "impression", "click", "click", "rating", "view", None)
+_VARIANTS = ("control", "Control", "new", "new ", None)
+
+
+def random_log(rng: random.Random, requests: int = 60) -> pl.DataFrame:
+    """A log with every fault that is looked for: in columns with names of their own, in no order."""
+    start = datetime(2025, 3, 1, tzinfo=UTC)
+    users = [None, "crawler-bot", *(f"u{i}" for i in range(requests // 4))]
+    rows = [row for number in range(requests) for row in _request(rng, number, start, users)]
+    minute = start + timedelta(days=3)
+    hasty = {
+        "client_id": "u1",
+        "user_query": "tea",
+        "action_name": "query",
+    }  # more requests in a minute than people send
+    rows += [
+        {**hasty, "query_id": f"h{i}", "timestamp": minute + timedelta(seconds=i)} for i in range(rng.choice([0, 31]))
+    ]
+    rows += rng.choices(rows, k=6)  # the same once more
+    rng.shuffle(rows)
+    kinds = {"position": pl.Float64, "timestamp": pl.Datetime("us", "UTC"), "results": pl.List(pl.String),
+             "latency_ms": pl.Float64, "rating": pl.Float64, "cost": pl.Float64}  # fmt: skip
+    names = ("query_id", "client_id", "session_id", "timestamp", "action_name", "doc_id", "user_query", "experiment",
+             "variant", "application", "user_agent", "area")  # fmt: skip
+    return pl.DataFrame(rows, schema={**dict.fromkeys(names, pl.String), **kinds})
+
+
+def _request(rng: random.Random, number: int, start: datetime, users: list[str | None]) -> list[dict[str, Any]]:
+    """A request and its events, some of which lack what they need, or come before it."""
+    name = None if rng.random() < 0.03 else f"q{number if rng.random() < 0.9 else rng.randrange(number + 1)}"
+    time = start + timedelta(minutes=rng.randrange(20_000), milliseconds=rng.randrange(1000))
+    user, first, many = rng.choice(users), rng.choice([0, 1]), rng.random() < 0.3
+    session = rng.choice([None, f"s{rng.randrange(9)}"])
+    made = {
+        "query_id": name, "client_id": user, "session_id": session, "timestamp": time, "action_name": "query",
+        "user_query": rng.choice(["tea", "Tea ", "green tea", "milk", "", None]), "area": rng.choice(["a", "b", None]),
+        "results": rng.choice([None, [], ["d1", "d2", "d3"]]), "latency_ms": rng.choice([None, rng.random() * 900]),
+        "cost": rng.choice([None, rng.random(), -1.0]), "application": rng.choice([None, "shop"]),
+        "user_agent": rng.choice([None, None, "Googlebot"]) if rng.random() < 0.1 else None,
+        "experiment": "ranker" if many else None, "variant": rng.choice(_VARIANTS) if many else None,
+    }  # fmt: skip
+    found = [made] if rng.random() < 0.9 else []
+    for _ in range(rng.randrange(7)):
+        early = rng.choice([-3, -3, -3, 0.01, 5])
+        found.append({
+            **dict.fromkeys(made), "query_id": name, "timestamp": rng.choice([time - timedelta(minutes=early), time, None]),
+            "client_id": user if rng.random() < 0.6 else rng.choice(users), "action_name": rng.choice(_ACTIONS),
+            "session_id": rng.choice([None, session]), "doc_id": rng.choice([None, "d1", "d2", "d3", "d4"]),
+            "position": rng.choice([None, first, first + 1, first + 2, 2.5]), "rating": rng.choice([None, 1, 4, -1]),
+            "application": made["application"], "variant": rng.choice([None, made["variant"]]),
+        })  # fmt: skip
+    return found

@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from assay.online.interleaving import interleave
     from assay.online.log_metrics import log_metrics
     from assay.online.log_sample import sample_log
+    from assay.online.log_tables import read_event_tables
     from assay.online.preferences import interleaving_test
     from assay.online.replay import replay
     from assay.online.user_table import user_table
@@ -158,6 +159,7 @@ _HOMES = {
     "read_nuggets": "assay.formats.nuggets",
     "write_nuggets": "assay.formats.nuggets",
     "log_metrics": "assay.online.log_metrics",
+    "read_event_tables": "assay.online.log_tables",
     "follow_log": "assay.online.watch",
     "watch_log": "assay.online.watch",
     "write_monitoring": "assay.formats.monitoring",
@@ -303,6 +305,7 @@ __all__ = [
     "preferences",
     "propose_experiment",
     "rbo",
+    "read_event_tables",
     "read_events",
     "read_judgments",
     "read_nuggets",

@@ -12,6 +12,7 @@ from assay.errors import InputError
 from assay.messages import tell
 from assay.stats.click_models import (
     Cells,
+    UserSums,
     click_through,
     clicks_over_expected,
     design_effects,
@@ -122,13 +123,17 @@ def test_positions_apart_from_most_others_are_left_out():
 
 
 def test_users_who_are_all_different_have_no_effect():
-    assert design_effects(np.zeros(9, int), np.ones(9), np.array([1.0] * 3 + [0.0] * 6), 1).tolist() == [1.0]
+    assert design_effects(UserSums.of(np.zeros(9, int), np.ones(9), np.array([1.0] * 3 + [0.0] * 6), 1)).tolist() == [
+        1.0
+    ]
 
 
 def test_users_who_always_do_the_same_are_worth_one_impression_each():
     rng = np.random.default_rng(5)
     clicks = 4.0 * (rng.random(4000) < 0.3)
-    assert design_effects(np.zeros(4000, int), np.full(4000, 4.0), clicks, 1)[0] == pytest.approx(4, rel=0.02)
+    assert design_effects(UserSums.of(np.zeros(4000, int), np.full(4000, 4.0), clicks, 1))[0] == pytest.approx(
+        4, rel=0.02
+    )
 
 
 def test_the_effect_of_users_is_that_of_their_correlation():
@@ -137,7 +142,7 @@ def test_the_effect_of_users_is_that_of_their_correlation():
     group, shown = np.repeat(np.arange(400), 10), np.tile([1.0, 1, 1, 2, 2, 3, 3, 4, 5, 8], 400)
     clicks = rng.binomial(shown.astype(int), rng.beta(0.3 * 4, 0.7 * 4, len(shown))).astype(float)
     wanted = 1 + 0.2 * ((shown[:10] ** 2).sum() / shown[:10].sum() - 1)
-    assert design_effects(group, shown, clicks, 400).mean() == pytest.approx(wanted, rel=0.1)
+    assert design_effects(UserSums.of(group, shown, clicks, 400)).mean() == pytest.approx(wanted, rel=0.1)
 
 
 # Simulations ----------------------------------------------------------------------------------------------------------
@@ -185,7 +190,7 @@ def test_intervals_hold_the_truth_though_users_come_back():
     group, shown = np.repeat(np.arange(groups), 40), np.full(40 * groups, 5.0)
     for _ in range(max(CASES // 4, 30)):
         clicks = rng.binomial(5, rng.beta(0.2 * 7 / 3, 0.8 * 7 / 3, len(shown))).astype(float)
-        effects = design_effects(group, shown, clicks, groups)
+        effects = design_effects(UserSums.of(group, shown, clicks, groups))
         share = np.bincount(group, weights=clicks) / 200
         for found, trials in ((held, 200 / effects), (plain, np.full(groups, 200.0))):
             low, high = share_limits(share, trials, 0.95)

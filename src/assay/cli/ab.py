@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from assay.cli import ab_interleave, ab_replay, options
 from assay.cli.ab_output import emit
 from assay.cli.commands import group
+from assay.cli.engines import EngineChoice
 from assay.cli.event_logs import LogReading
 from assay.cli.options import Output
 from assay.cli.parameters import NUMBER, POSITIVE, SHARE, Number, add_argument, add_option, option, takes
@@ -33,6 +34,7 @@ _ANALYSES = (
     "assay ab analyse users.csv -m clicks -m bought --control old --planned 20000",
     "assay ab analyse users.csv -m clicks/impressions --control old --guardrail 'latency_ms<=+5%' --report ab.html",
     "assay ab analyse log.ndjson -m any_click --control old --guardrail 'query_latency<=+5%'",
+    "assay ab analyse table:lake.events -m any_click --control old --engine spark --remote sc://gateway",
     "assay ab analyse arms.csv --control A --sequential --days 9 --format json",
     "assay ab analyse interleaved.ndjson --control old --planned 5000",
 )
@@ -71,14 +73,16 @@ class TrialLog(LogReading):
     experiment: str | None = option("--experiment", metavar="NAME", section="events")
     timezone: str = option("--timezone", default="UTC", show_default=True, metavar="NAME", section="events")
 
-    def open(self, files: Sequence[str]) -> Any:
+    def open(self, files: Sequence[str], where: EngineChoice) -> Any:
         """The log that the files hold; a file of users or arms is left to the analysis."""
         from assay.formats.events.recognition import is_event_log
 
+        if where.engine == "spark" or any("://" in place or place.startswith("table:") for place in files):
+            return self.read_where(where, files)
         if len(files) == 1 and not self.columns and not is_event_log(files[0]):
             options.refuse("bots", "fold_variants", "timezone", because="cli.only_with_log")
             return files[0]
-        return self.read(files)
+        return self.read_where(where, files)
 
 
 @dataclass(frozen=True)
@@ -131,8 +135,8 @@ def plan(*, users: str | None, planning: TrialPlanning, out: Output) -> None:
 @command.command("analyse", examples=_ANALYSES, wording="ab.analyse")
 @add_argument("files", nargs=-1, required=True, metavar="EVENTS|USERS|ARMS...")
 @options.encoding
-@takes(log=TrialLog, deciding=Deciding, out=Output)
-def analyse(*, files: tuple[str, ...], log: TrialLog, deciding: Deciding, out: Output) -> None:
+@takes(log=TrialLog, deciding=Deciding, where=EngineChoice, out=Output)
+def analyse(*, files: tuple[str, ...], log: TrialLog, deciding: Deciding, where: EngineChoice, out: Output) -> None:
     """Decide, print, exit."""
     from assay.online.ab import ab_test
     from assay.online.preferences import interleaving_test
@@ -140,7 +144,7 @@ def analyse(*, files: tuple[str, ...], log: TrialLog, deciding: Deciding, out: O
     from assay.report.views import ab_test as trial_view
     from assay.report.views import interleaving as interleaving_view
 
-    given = log.open(files)
+    given = log.open(files, where)
     found: ABTest | InterleavingTest
     if is_interleaved(given, deciding.measures):
         options.refuse("measures", "guardrails", "lower", "shares", "no_cuped", "timezone", because="cli.interleaved")

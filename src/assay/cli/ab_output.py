@@ -40,5 +40,7 @@ def _input(place: str, kind: str) -> InputFile:
     from assay.formats.files import Input
     from assay.results.result import InputFile
 
+    if "://" in place or place.startswith("table:"):
+        return InputFile(kind, place, None)  # where only an engine reads it
     source = Input.at(place).source
     return InputFile(kind, source.portable, source.sha256)

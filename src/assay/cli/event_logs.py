@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from assay.cli import inputs, language, options
 from assay.cli.options import KINDS, Output
 from assay.cli.parameters import Number, WordChoice, option
@@ -13,6 +15,7 @@ from assay.cli.places import OUTPUT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assay.cli.engines import EngineChoice
     from assay.data.events import Events
     from assay.data.record import Record
     from assay.report.blocks import Block
@@ -31,15 +34,26 @@ class LogReading:
         """Read the log."""
         from assay.formats.events.reading import read_events
 
-        return read_events(
-            list(places),
-            map=dict(options.pair(text, "--map", "FIELD=COLUMN") for text in self.columns),
-            attributes=attributes,
-            first_position=self.first_position,
-            bots="drop" if self.drop_bots else "keep",
-            fold_variants=self.fold_variants,
-            salt=salt,
-        )
+        return read_events(list(places), attributes=attributes, salt=salt, **self._settings())
+
+    def read_where(self, where: EngineChoice, places: Sequence[str], attributes: Sequence[str] = ()) -> Events:
+        """Read the log with the engine that is asked for, until the command ends; on this machine as ever."""
+        engine = where.start_for(places)
+        if engine is None or engine.name == "local":
+            return self.read(places, attributes)
+        from assay.online.log_tables import read_event_tables
+
+        options.refuse("encoding", because="cli.no_engine_for_logs")
+        log = read_event_tables(list(places), engine=engine, attributes=attributes, **self._settings())
+        return click.get_current_context().with_resource(log)
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "map": dict(options.pair(text, "--map", "FIELD=COLUMN") for text in self.columns),
+            "first_position": self.first_position,
+            "bots": "drop" if self.drop_bots else "keep",
+            "fold_variants": self.fold_variants,
+        }
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from assay.cli import options
 from assay.cli.commands import command as make_command
+from assay.cli.engines import EngineChoice
 from assay.cli.event_logs import LogReading, Printing
 from assay.cli.parameters import POSITIVE, add_argument, add_option, option, takes
 from assay.cli.places import OUTPUT
@@ -30,14 +31,14 @@ class Grading:
 
 @make_command("judgments", _EXAMPLES, wording="log.judgments")
 @add_argument("events", nargs=-1, required=True, metavar="EVENTS...")
-@takes(grading=Grading, reading=LogReading)
+@takes(grading=Grading, reading=LogReading, where=EngineChoice)
 @options.encoding
 @add_option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
 @add_option("--queries-out", type=OUTPUT, metavar="FILE", section="output")
 @takes(printing=Printing)
 def command(
-    *, events: tuple[str, ...], grading: Grading, reading: LogReading, output: str | None, queries_out: str | None,
-    printing: Printing,
+    *, events: tuple[str, ...], grading: Grading, reading: LogReading, where: EngineChoice,
+    output: str | None, queries_out: str | None, printing: Printing,
 ) -> None:  # fmt: skip
     """Judge by clicks, write, print."""
     from assay.formats.queries import read_queries
@@ -48,7 +49,7 @@ def command(
     if output is not None and not output.endswith(".json"):
         check_place(output, ())
     options.check_folder(queries_out)
-    log = reading.read(events)
+    log = reading.read_where(where, events)
     known = read_queries(grading.queries).texts() if grading.queries else None
     found = click_judgments(log, grading.model, least=grading.least, cuts=grading.cuts, queries=known)
     if output is not None:

@@ -42,7 +42,7 @@ def whole_groups(frames: Iterable[pl.DataFrame], by: str = "query_id", least: in
 def map_batches(batches: Iterable[Any], kernel: Kernel, by: str | None = None) -> Iterator[Any]:
     """Map Arrow batches, ordered by a column if one is named, to Arrow batches; what is wrong is a row that says so."""
     schema = arrow_schema(kernel)
-    frames = (_as_frame(batch) for batch in batches)
+    frames = (_without_errors(_as_frame(batch)) for batch in batches)
     try:
         for rows in frames if by is None else whole_groups(frames, by):
             found = kernel(rows).with_columns(pl.lit(None, pl.String).alias(ERROR))
@@ -63,6 +63,9 @@ def arrow_schema(kernel: Kernel) -> Any:
         "long": pa.int64(),
         "double": pa.float64(),
         "byte": pa.int8(),
+        "int": pa.int32(),
+        "strings": pa.list_(pa.string()),
+        "binary": pa.binary(),
     }
     return pa.schema([pa.field(name, types[kind]) for name, kind in (*kernel.columns.items(), (ERROR, "string"))])
 
@@ -85,6 +88,11 @@ def _as_frame(batch: Any) -> pl.DataFrame:
     found = pl.from_arrow(batch)
     assert isinstance(found, pl.DataFrame)
     return found
+
+
+def _without_errors(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows that another kernel made, if it had nothing to say."""
+    return raise_error(rows) if ERROR in rows.columns else rows
 
 
 def raise_error(found: pl.DataFrame) -> pl.DataFrame:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 KEY, LINE = "assay key", "line"  # columns of rows that are taken as they are
+# Where such a row is: its file, the block of the file, its place in the block; null where rows have no order.
+FILE, BLOCK, PLACE = "assay file", "assay block", "assay place"
 
 
 class Kernel(Protocol):
@@ -82,6 +84,18 @@ class Rows(ABC):
         """The rows that a kernel makes of any batch of rows; it must not fail."""
 
     @abstractmethod
+    def regroup(self, by: str, order: Sequence[str] = ()) -> Rows:
+        """The same rows, kept for several passes: all of a group of the column `by` together, and in an order."""
+
+    @abstractmethod
+    def map_kept(self, kernel: Kernel, by: str) -> Rows:
+        """The rows that a kernel makes of whole groups of rows that were brought together by `regroup`."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Let go of rows that `regroup` kept."""
+
+    @abstractmethod
     def map_groups(
         self, kernel: Kernel, by: str = "query_id", part: int = 0, parts: int = 1, judged: Rows | None = None
     ) -> pl.DataFrame:
@@ -109,8 +123,16 @@ class Engine(ABC):
         """Find rows with all columns as they are, and `key`, a column of ids, as the text `KEY` besides."""
 
     @abstractmethod
-    def scan_lines(self, data: Any) -> Rows:
-        """Find the lines of text files, which are not empty, as the column `LINE`."""
+    def schema(self, data: Any) -> pl.Schema:
+        """The columns of a table, as they are, and their types."""
+
+    @abstractmethod
+    def scan_columns(self, data: Any, names: Sequence[str]) -> Rows:
+        """Find rows with some columns as they are, and where each is: `FILE`, `BLOCK` and `PLACE`."""
+
+    @abstractmethod
+    def scan_lines(self, data: Any, *, ordered: bool = False) -> Rows:
+        """Find the lines of text files, which are not empty, as the column `LINE`; `ordered`, where each is."""
 
 
 def part_of(query: str, parts: int) -> int:

@@ -8,7 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.engines.engine import KEY, LINE, Engine, Kernel, Rows, part_of
+from assay.engines.batches import whole_groups
+from assay.engines.engine import BLOCK, FILE, KEY, LINE, PLACE, Engine, Kernel, Rows, part_of
 from assay.engines.headings import NUMBERS, Headings, Kind, What, check_key, find
 from assay.errors import InputError, NoSuchFile, UsageError, cause
 from assay.formats.files import is_there
@@ -46,7 +47,7 @@ class LocalRows(Rows):
     def beside(self, other: Rows) -> LocalRows:
         """These rows and others of the same columns."""
         assert isinstance(other, LocalRows)
-        columns = list(self.headings.chosen)
+        columns = list(self.headings.chosen) or self.frame.collect_schema().names()
         frame = pl.concat([self.frame.select(columns), other.frame.select(columns)])
         files = [*self.files, *other.files] if self.files and other.files else []
         return LocalRows(frame, self.headings, self.label, files)
@@ -86,6 +87,20 @@ class LocalRows(Rows):
     def map_rows(self, kernel: Kernel) -> LocalRows:
         """The rows that a kernel makes of all rows."""
         return LocalRows(kernel(self._read(self.frame)).lazy(), self.headings, self.label)
+
+    def regroup(self, by: str, order: Sequence[str] = ()) -> LocalRows:
+        """The same rows in the order of their groups, in memory."""
+        rows = self._read(self.frame).sort(by, *order, maintain_order=True)
+        return LocalRows(rows.lazy(), self.headings, self.label)
+
+    def map_kept(self, kernel: Kernel, by: str) -> LocalRows:
+        """The rows that a kernel makes of whole groups, some at a time."""
+        found = [kernel(group) for group in whole_groups(self._read(self.frame).iter_slices(1 << 14), by)]
+        rows = pl.concat(found) if found else pl.DataFrame(schema=dict.fromkeys(kernel.columns, pl.String))
+        return LocalRows(rows.lazy(), self.headings, self.label)
+
+    def release(self) -> None:
+        """Nothing is kept beyond the frame."""
 
     def map_groups(
         self, kernel: Kernel, by: str = "query_id", part: int = 0, parts: int = 1, judged: Rows | None = None
@@ -134,12 +149,27 @@ class LocalEngine(Engine):
         frame, headings, label, files = _open(data, lambda kinds, label: check_key(kinds, key, label))
         return LocalRows(frame.with_columns(pl.col(key).cast(pl.String).alias(KEY)), headings, label, files)
 
-    def scan_lines(self, data: Any) -> LocalRows:
+    def schema(self, data: Any) -> pl.Schema:
+        """The columns of a frame, or of the Parquet files of a folder, and their types."""
+        return _open(data, lambda _, __: Headings({}))[0].collect_schema()
+
+    def scan_columns(self, data: Any, names: Sequence[str]) -> LocalRows:
+        """Find rows with some columns as they are; their place is their number."""
+        frame, headings, label, files = _open(data, lambda _, __: Headings({}))
+        return LocalRows(frame.select(*names, *_number()), headings, label, files)
+
+    def scan_lines(self, data: Any, *, ordered: bool = False) -> LocalRows:
         """Find the lines of a file, or of all files of JSON lines in a folder."""
         label = os.fspath(data)
         files = _files(label, LINES_IN_FOLDERS)
         frame = pl.scan_lines(files, name=LINE)
+        if ordered:
+            frame = frame.with_columns(_number())
         return LocalRows(frame.filter(pl.col(LINE).str.strip_chars() != ""), Headings({}), label, files)
+
+
+def _number() -> list[pl.Expr]:
+    return [pl.lit("").alias(FILE), pl.lit(0, pl.Int64).alias(BLOCK), pl.int_range(pl.len()).alias(PLACE)]
 
 
 def _open(data: Any, find_columns: FindColumns) -> tuple[pl.LazyFrame, Headings, str, list[Path]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.engines import sessions
 from assay.engines.batches import ERROR, arrow_schema, map_batches, raise_error, write_lines
-from assay.engines.engine import KEY, LINE, Engine, Kernel, Rows
+from assay.engines.engine import BLOCK, FILE, KEY, LINE, PLACE, Engine, Kernel, Rows
 from assay.engines.headings import NUMBERS, Headings, Kind, What, check_key, find
 from assay.engines.local import LINES, LINES_IN_FOLDERS, SUFFIX, check_parts, is_parquet_folder, parquet_files
 from assay.engines.sessions import ask
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TABLE = "table:"  # the beginning of the name of a table in the catalogue
 _ORDER = "order"
+_IN_BLOCKS = ("_metadata.file_path", "_metadata.file_block_start", "monotonically_increasing_id()")
+_NOWHERE = ("''", "0L", "cast(null as bigint)")
 _FACTS = tuple(f"_metadata.{name}" for name in ("file_path", "file_size", "file_modification_time"))  # of files
 
 
@@ -68,7 +70,8 @@ class SparkRows(Rows):
     def collect(self) -> pl.DataFrame:
         """Bring all rows to this process, in the order of their ids."""
         ids = [name for name in ("query_id", "doc_id", "subtopic") if name in self.frame.columns]
-        return _polars(ask(self.frame.drop(_ORDER).toArrow)).sort(ids)
+        found = _polars(ask(self.frame.drop(_ORDER).toArrow)).sort(ids)
+        return raise_error(found) if ERROR in found.columns else found
 
     def outline(self) -> pl.DataFrame:
         """A few rows with the ends of all judgments: grades, the smallest above 0, queries and subtopics."""
@@ -120,6 +123,24 @@ class SparkRows(Rows):
         frame = ask(lambda: self.frame.mapInArrow(work, _schema(kernel))).drop(ERROR)
         return SparkRows(frame, self.headings, self.label)
 
+    def regroup(self, by: str, order: Sequence[str] = ()) -> SparkRows:
+        """The same rows, those of a group together on a worker, kept in its memory or on its disk."""
+        frame = ask(lambda: self.frame.repartition(by).sortWithinPartitions(by, *order).persist())
+        return SparkRows(frame, self.headings, self.label, self.files)
+
+    def map_kept(self, kernel: Kernel, by: str) -> SparkRows:
+        """The rows that a kernel makes of whole groups where they are; what is wrong is said when they are read."""
+
+        def work(batches: Iterator[Any]) -> Iterator[Any]:
+            return map_batches(batches, kernel, by)
+
+        frame = ask(lambda: self.frame.mapInArrow(work, _schema(kernel)))
+        return SparkRows(frame, self.headings, self.label, self.files)
+
+    def release(self) -> None:
+        """Let go of rows that were kept."""
+        ask(self.frame.unpersist)
+
     def map_groups(
         self, kernel: Kernel, by: str = "query_id", part: int = 0, parts: int = 1, judged: Rows | None = None
     ) -> pl.DataFrame:
@@ -168,7 +189,20 @@ class SparkEngine(Engine):
         label, frame, files, headings = self._open(data, lambda kinds, label: check_key(kinds, key, label))
         return SparkRows(frame.withColumn(KEY, F.col(_quote(key)).cast("string")), headings, label, files)
 
-    def scan_lines(self, data: Any) -> SparkRows:
+    def schema(self, data: Any) -> pl.Schema:
+        """The columns of a table, and their types as they come to a worker."""
+        if isinstance(data, (str, os.PathLike)) and Path(data).exists():
+            check_parts(parquet_files(os.fspath(data)), lambda _, __: Headings({}))
+        return _polars(ask(lambda: self._read(data)[1].limit(0).toArrow())).schema
+
+    def scan_columns(self, data: Any, names: Sequence[str]) -> SparkRows:
+        """Find rows with some columns as they are, and their places in files, if they are from files."""
+        label, frame, files = self._read(data)
+        where = ("_metadata.file_path", "0L", "_metadata.row_index") if files is not None else _NOWHERE
+        frame = ask(lambda: frame.select(*map(_quote, names), *_places(*where)))
+        return SparkRows(frame, Headings({}), label, files)
+
+    def scan_lines(self, data: Any, *, ordered: bool = False) -> SparkRows:
         """Find the lines of files of text; of a folder, those of all its files."""
         place = _address(os.fspath(data))
         reader = self.session.read.option("recursiveFileLookup", "true")
@@ -176,8 +210,9 @@ class SparkEngine(Engine):
             reader = reader.option("pathGlobFilter", f"*{{{','.join(LINES_IN_FOLDERS)}}}")
         frame = ask(lambda: reader.text(place))
         files = frame.select(*_FACTS).distinct()
-        frame = frame.withColumnRenamed("value", LINE).where(f"trim({LINE}) != ''")
-        return SparkRows(frame.select(LINE), Headings({}), os.fspath(data), files)
+        where = _places(*_IN_BLOCKS) if ordered else []
+        frame = frame.withColumnRenamed("value", LINE).select(LINE, *where).where(f"trim({LINE}) != ''")
+        return SparkRows(frame, Headings({}), os.fspath(data), files)
 
     def _open(self, data: Any, find_columns: FindColumns) -> tuple[str, Any, Any, Headings]:
         """A name for messages, the frame, the files behind it if there are any, and its columns.
@@ -246,6 +281,13 @@ def _columns(headings: Headings) -> list[Any]:
         column = F.col(_quote(given)).cast("double" if name in NUMBERS else "string")
         found.append((-column if headings.ranks and name == "score" else column).alias(name))
     return found
+
+
+def _places(*texts: str) -> list[Any]:
+    """The columns that say where a row is."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return [F.expr(text).alias(name) for name, text in zip((FILE, BLOCK, PLACE), texts, strict=True)]
 
 
 def _quote(name: str) -> str:

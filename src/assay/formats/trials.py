@@ -31,7 +31,8 @@ class TrialData:
     """What is known of a test before anything is decided.
 
     `daily` has the arms by day, measure and variant, of the users who came in on that day; a file without days has one
-    day without a name. `corrected` names the measures that have a covariate, `uncorrected` ratios of which only one
+    day without a name, and so have users none of whose requests has a time. `corrected` names the measures that have a
+    covariate, `uncorrected` ratios of which only one
     part has one, `shares` what is 0 or 1 for every user. `file` is where it came from. An event log also says of which
     measures less is better (`lower`), how many requests were rated, by measure and variant (`answers`), and in `notes`
     what was left out; `full_days` is how long its requests came in, `crossed` the share of users of several variants.
@@ -68,7 +69,7 @@ class TrialData:
         """The arms of a measure up to a day, or of the whole test."""
         found: dict[str, list[Arm]] = {}
         for day, measures in self.daily.items():
-            if until is None or day <= until:
+            if until is None or (day and day <= until):
                 for variant, arm in measures.get(measure, {}).items():
                     found.setdefault(variant, []).append(arm)
         return {variant: pool_arms(*arms) for variant, arms in found.items()}

@@ -33,6 +33,7 @@ from assay.stats.trials import confidence_sequence, sample_ratio
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from assay.engines.engine import Engine
     from assay.formats.trials import TrialData
     from assay.results.ab_test import LiftOutcome, Role, TrialDecision
     from assay.stats.intervals import Interval
@@ -55,6 +56,7 @@ def ab_test(
     timezone: str = "UTC",
     experiment: str | None = None,
     rules: TrialRules | None = None,
+    engine: str | Engine | None = None,
     **changes: Any,
 ) -> ABTest:
     """Decide an A/B test from an event log, from one row per user or from sums per arm: a file, or a frame.
@@ -63,7 +65,8 @@ def ab_test(
     (`any_click`, `ctr@10`), those of users are columns. A guardrail is a text such as
     `latency_ms<=+5%` or `revenue>=-2%`: what may not get worse by more than this. The control is the variant called so,
     unless another is named. `days` says how many full days the test ran, where the file does not. Rules may be given
-    one by one: `ab_test(users, "clicks", planned=20_000, sequential=True)`.
+    one by one: `ab_test(users, "clicks", planned=20_000, sequential=True)`. An `engine` reduces
+    an event log to its users where it is: in Parquet, in tables or in frames of Spark.
 
     >>> import assay, polars as pl
     >>> users = pl.DataFrame({"variant": ["control", "new"] * 500, "bought": [0, 0, 0, 1] * 250})
@@ -76,7 +79,7 @@ def ab_test(
     given = [measures] if isinstance(measures, str) else list(measures)
     named = [name.strip() for text in given for name in text.split(",")]
     wanted = list(dict.fromkeys([*named, *(one.measure for one in held)])) if named else []
-    data = read_trial(users, wanted, cuped=cuped, timezone=timezone, experiment=experiment)
+    data = read_trial(users, wanted, cuped=cuped, timezone=timezone, experiment=experiment, engine=engine)
     base = _control(data, control)
     treatments = tuple(name for name in data.variants if name != base)
     if not treatments:

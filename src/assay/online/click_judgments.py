@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import UnknownName, UsageError, excerpt
-from assay.formats.events.reading import open_log
 from assay.messages import Said, say
-from assay.online.impressions import ShownPairs, count_pairs
+from assay.online.log_tables import find_shown_pairs, open_events
 from assay.results.click_judgments import ClickedQuery, ClickJudgments, ClickPairs, PositionClicks
 from assay.stats.click_models import click_through, clicks_over_expected, position_based
 
@@ -19,9 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from assay.data.events import Events
+    from assay.engines.engine import Engine
     from assay.formats.events.reading import Places
+    from assay.online.impressions import PairCounts, ShownPairs
     from assay.stats.click_models import Cells, ClickValues
     from assay.stats.inputs import Bools, Floats
+
+    Shown = ShownPairs | PairCounts
 
 VALUE = "value"
 OPENSEARCH = "coec(variant='opensearch')"
@@ -47,6 +50,7 @@ def click_judgments(
     cuts: Cuts = None,
     queries: Mapping[str, str] | None = None,
     confidence_level: float = 0.95,
+    engine: str | Engine | None = None,
 ) -> ClickJudgments:
     """Judge pairs of a query text and a document by the clicks of an event log.
 
@@ -55,7 +59,7 @@ def click_judgments(
     than `least` times stay unjudged. `cuts` are the values from which grades 1, 2 ... begin: numbers, or shares of the
     clicked pairs such as `50%`; `value` takes the value itself as the grade. Unless given they are .5, 1, 2 of COEC,
     50%, 75%, 90% of the others. `queries` are texts by id: a text in it, in any spelling, has that id; any other one
-    that is made from its text.
+    that is made from its text. An `engine` reads and counts where the log is: Parquet, tables or frames of Spark.
 
     >>> import assay, polars as pl
     >>> rows = [(f"r{i}", "query", None, None) for i in range(40)]
@@ -70,8 +74,8 @@ def click_judgments(
     if least < 1:
         raise UsageError(say("{name} must be at least {least}, not {found}", name="least", least=1, found=least))
     wanted = read_cuts(cuts, name)
-    log = open_log(events)
-    pairs = count_pairs(log, known=queries, positions=name != "ctr")
+    with open_events(events, engine=engine) as log:
+        pairs, remarks = find_shown_pairs(log, queries, positions=name != "ctr"), log.remarks
     cells = pairs.cells()
     enough = cells.by_pair(cells.shown) >= least
     used = cells.only(enough[cells.pair]) if name == "pbm" else cells  # pairs of few impressions would bias examination
@@ -94,7 +98,7 @@ def click_judgments(
         left_out={reason: n for reason, n in pairs.left_out.items() if n},
         confidence_level=confidence_level,
         design_effect=_mean_effect(cells, enough),
-        warnings=(*log.remarks, *_warnings(pairs, found, kept)),
+        warnings=(*remarks, *_warnings(pairs, found, kept)),
     )
 
 
@@ -167,7 +171,7 @@ def _grade(values: Floats, limits: Sequence[float]) -> Floats:
 # The record -----------------------------------------------------------------------------------------------------------
 
 
-def _queries(pairs: ShownPairs, kept: Bools) -> tuple[ClickedQuery, ...]:
+def _queries(pairs: Shown, kept: Bools) -> tuple[ClickedQuery, ...]:
     texts = pairs.queries
     return tuple(
         ClickedQuery(texts.ids[place], texts.texts[place], texts.requests[place])
@@ -175,7 +179,7 @@ def _queries(pairs: ShownPairs, kept: Bools) -> tuple[ClickedQuery, ...]:
     )
 
 
-def _columns(pairs: ShownPairs, found: ClickValues, kept: Bools, grades: Floats) -> ClickPairs:
+def _columns(pairs: Shown, found: ClickValues, kept: Bools, grades: Floats) -> ClickPairs:
     places = np.flatnonzero(kept)
     return ClickPairs(
         query=tuple(np.unique(pairs.query[kept], return_inverse=True)[1].tolist()),
@@ -210,7 +214,7 @@ def _mean_effect(cells: Cells, enough: Bools) -> float:
     return float((shown * cells.pair_effects).sum() / shown.sum()) if shown.sum() else 1.0
 
 
-def _warnings(pairs: ShownPairs, found: ClickValues, kept: Bools) -> list[Said]:
+def _warnings(pairs: Shown, found: ClickValues, kept: Bools) -> list[Said]:
     said: list[Said] = []
     if pairs.returned:
         said.append(say("clicks.returned", n=pairs.returned, of=pairs.requests))

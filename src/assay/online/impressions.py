@@ -13,15 +13,16 @@ from assay.data.events import QUERY
 from assay.errors import InputError
 from assay.lazy import pl
 from assay.messages import say
-from assay.stats.click_models import Cells, design_effects
+from assay.stats.click_models import Cells, UserSums, design_effects
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from assay.data.events import Events
     from assay.stats.inputs import Bools, Floats, Ints
 
 IMPRESSION, CLICK = "impression", "click"
+LEFT_OUT = ("no_request", "no_text", "not_shown", "no_position")  # reasons for which something is not counted
 _UNKNOWN = 2**32 - 1  # the number of a text that is not there
 _NOWHERE = 2**31 - 1  # the position of what has none
 
@@ -44,22 +45,39 @@ def text_id(plain: str) -> str:
 class QueryTexts:
     """The texts of a log: `codes` has the number of each spelling; `ids`, `texts` and `requests` are by number.
 
-    A text is shown as it was spelled first in the order of the alphabet.
+    A text is shown as it was spelled first in the order of the alphabet, without its blanks; with them in `spellings`.
     """
 
     codes: pl.DataFrame
     ids: tuple[str, ...]
+    spellings: tuple[str, ...]
     texts: tuple[str, ...]
     requests: tuple[int, ...]
 
 
 def query_texts(requests: pl.LazyFrame, known: Mapping[str, str] | None = None) -> QueryTexts:
     """Number the texts of requests; `known` has ids of some texts, in any spelling, that they keep."""
-    counts = requests.filter(pl.col("text").is_not_null()).group_by("text").len().sort("text").collect()
+    return refuse_textless(_number_texts(requests, known))
+
+
+def refuse_textless(texts: QueryTexts) -> QueryTexts:
+    """Refuse a log whose requests have no texts."""
+    if not texts.ids:
+        raise InputError(say("no request of the log has a text"), hint=say("queries are told apart by their text"))
+    return texts
+
+
+def name_texts(known: Mapping[str, str] | None) -> Callable[[str], str]:
+    """The id of a plain text: the one that it keeps, or the one that is made from it."""
     named = {plain_text(text): query for query, text in (known or {}).items()}
+    return lambda plain: named.get(plain) or text_id(plain)
+
+
+def _number_texts(requests: pl.LazyFrame, known: Mapping[str, str] | None) -> QueryTexts:
+    counts = requests.filter(pl.col("text").is_not_null()).group_by("text").len().sort("text").collect()
     codes: list[int | None] = []
     place: dict[str, int] = {}
-    texts: list[str] = []
+    spellings: list[str] = []
     totals: list[int] = []
     for text, count in counts.iter_rows():
         plain = plain_text(text)
@@ -67,15 +85,34 @@ def query_texts(requests: pl.LazyFrame, known: Mapping[str, str] | None = None) 
             codes.append(None)
             continue
         code = place.setdefault(plain, len(place))
-        if code == len(texts):
-            texts.append(" ".join(text.split()))
+        if code == len(spellings):
+            spellings.append(text)
             totals.append(0)
         totals[code] += count
         codes.append(code)
-    if not place:
-        raise InputError(say("no request of the log has a text"), hint=say("queries are told apart by their text"))
     frame = counts.select("text", pl.Series("code", codes, pl.UInt32))
-    return QueryTexts(frame, tuple(named.get(one) or text_id(one) for one in place), tuple(texts), tuple(totals))
+    texts = tuple(" ".join(text.split()) for text in spellings)
+    return QueryTexts(frame, tuple(map(name_texts(known), place)), tuple(spellings), texts, tuple(totals))
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """Pairs of a text and a document, and the counts of each, as they were reduced where the log is.
+
+    All is as in `ShownPairs`, but for single impressions, which stayed where they were.
+    """
+
+    queries: QueryTexts
+    query: Ints
+    doc_ids: tuple[str, ...]
+    counts: Cells
+    left_out: Mapping[str, int]
+    requests: int
+    returned: int
+
+    def cells(self) -> Cells:
+        """The counts by pair and position, with the effect of users who come back."""
+        return self.counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +138,17 @@ class ShownPairs:
     def cells(self) -> Cells:
         """The counts by pair and position, with the effect of users who come back."""
         pair, place, shown, clicks = _count(self.pair, self.position, self.clicked)
-        effects = (self._effects(self.pair, len(self.doc_ids)), self._effects(self.position - 1, int(place.max())))
+        effects = map(design_effects, self.user_sums())
         return Cells(pair, place - 1, shown, clicks, *effects)
 
-    def _effects(self, group: Ints, size: int) -> Floats:
+    def user_sums(self) -> tuple[UserSums, UserSums]:
+        """The sums over users of each pair, and of each position."""
+        last = int(self.position.max())
+        return self._add_up(self.pair, len(self.doc_ids)), self._add_up(self.position - 1, last)
+
+    def _add_up(self, group: Ints, size: int) -> UserSums:
         groups, _, shown, clicks = _count(group, self.user, self.clicked)
-        return design_effects(groups, shown, clicks, size)
+        return UserSums.of(groups, shown, clicks, size)
 
 
 def _count(first: Ints, second: Ints, clicked: Bools) -> tuple[Ints, Ints, Floats, Floats]:
@@ -127,26 +169,35 @@ def count_pairs(events: Events, *, known: Mapping[str, str] | None = None, posit
     request returned counts as shown where no impression of that request is recorded. Clicks on what was not shown, and
     with `positions` impressions without one, are counted and left out.
     """
-    requests = events.frame.filter(pl.col("action") == QUERY).unique("query_id", keep="first", maintain_order=True)
-    texts = query_texts(requests, known)
+    found = find_pairs(events, known=known, positions=positions)
+    refuse_textless(found.queries)
+    refuse_unseen(found.doc_ids)
+    return found
+
+
+def refuse_unseen(doc_ids: Sequence[Any]) -> None:
+    """Refuse a log in which nothing was shown."""
+    if not doc_ids:
+        raise InputError(
+            say("the log has no impressions that can be counted"),
+            hint=say("it needs events of the action impression, or requests with their results"),
+        )
+
+
+def find_pairs(events: Events, *, known: Mapping[str, str] | None = None, positions: bool = True) -> ShownPairs:
+    """Find what was shown and clicked, if anything was: what is found of parts of a log adds up, user by user."""
+    is_request = (pl.col("action") == QUERY) & pl.col("query_id").is_not_null()
+    requests = events.frame.filter(is_request).unique("query_id", keep="first", maintain_order=True)
+    texts = _number_texts(requests, known)
     asked = requests.select("query_id", "text", "user", "results").with_row_index("request").collect()
     asked = asked.join(texts.codes, on="text", how="left", maintain_order="left")
     seen, returned, orphans = _join_events(events, asked)
     code = asked["code"].fill_null(_UNKNOWN).to_numpy()[seen["request"].to_numpy()]
     shown, clicked = seen["shown"].to_numpy(), seen["clicked"].to_numpy()
     lacks = (code == _UNKNOWN, (seen["position"].to_numpy() == _NOWHERE) & positions)
-    left = {
-        "no_request": orphans,
-        "no_text": int((shown & lacks[0]).sum()),
-        "not_shown": int((clicked & ~shown).sum()),
-        "no_position": int((shown & ~lacks[0] & lacks[1]).sum()),
-    }
+    lost = (shown & lacks[0], clicked & ~shown, shown & ~lacks[0] & lacks[1])
+    left = dict(zip(LEFT_OUT, (orphans, *(int(one.sum()) for one in lost)), strict=True))
     kept = np.flatnonzero(shown & ~lacks[0] & ~lacks[1])
-    if not len(kept):
-        raise InputError(
-            say("the log has no impressions that can be counted"),
-            hint=say("it needs events of the action impression, or requests with their results"),
-        )
     counted = _number_pairs(seen[kept], code[kept], asked)
     return ShownPairs(texts, **counted, left_out=left, requests=len(asked), returned=returned)
 
@@ -156,7 +207,7 @@ def _number_pairs(seen: pl.DataFrame, code: Ints, asked: pl.DataFrame) -> dict[s
     key = code.astype(np.uint64) << np.uint64(32) | seen["doc"].to_numpy()
     order = np.argsort(key, kind="stable")
     key = key[order]
-    new = np.concatenate([[True], key[1:] != key[:-1]])
+    new = np.concatenate([[True], key[1:] != key[:-1]])[: len(key)]
     starts, place = order[new], seen["position"].to_numpy().astype(np.int64)
     named = pl.DataFrame({"query": code[starts], "doc_id": seen["doc_id"].gather(starts).cast(pl.String)})
     # Numbers of documents depend on which thread met them first: pairs are numbered by their names.

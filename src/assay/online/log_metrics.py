@@ -12,11 +12,11 @@ from assay.data.events import QUERY
 from assay.data.requests import look_through
 from assay.data.sums import join_parts, sum_parts
 from assay.errors import UsageError
-from assay.formats.events.reading import open_log
 from assay.lazy import pl
 from assay.measures import parse, split_measures
 from assay.measures.defaults import EVENTS
 from assay.messages import say
+from assay.online.log_tables import open_events
 from assay.online.user_table import OWN_GROUPS, Reduction, find_lacking, plan_reduction, say_lacking
 from assay.results.log_metrics import LogMeasure, LogMetrics, LogValue
 from assay.stats.arms import arm_from_sums
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from assay.data.events import Events
     from assay.data.requests import Holdings
+    from assay.engines.engine import Engine
     from assay.formats.events.reading import Places
     from assay.measures import Measure
     from assay.results.log_metrics import Unit
@@ -47,12 +48,14 @@ def log_metrics(
     timezone: str = "UTC",
     confidence_level: float = 0.95,
     holdings: Holdings | None = None,
+    engine: str | Engine | None = None,
 ) -> LogMetrics:
     """Compute measures of an event log, for the whole or `by` day, variant, experiment and attributes of the log.
 
     Without measures, all that the log holds what they need for. Intervals take users as independent of each other
     (sessions, or requests, where a log has no users). Days are those of requests in the time zone. Where the events are
     a part of a log, `holdings` say what all of it holds: a part without clicks then has a rate of 0, and not none.
+    An `engine` reads and reduces the log where it is: Parquet, tables or frames of Spark.
 
     >>> import assay, polars as pl
     >>> rows = {"query_id": ["1", "1", "2"], "user": ["ann", "ann", "bob"], "action": ["query", "click", "query"]}
@@ -60,17 +63,17 @@ def log_metrics(
     >>> found.value("any_click").interval.estimate
     0.5
     """
-    return measure_log(events, measures, by=by, timezone=timezone, confidence_level=confidence_level, holdings=holdings)
+    check_share(confidence_level, "confidence_level")
+    groups = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
+    with open_events(events, [name for name in groups if name not in OWN_GROUPS], engine=engine) as log:
+        return measure_log(log, measures, groups, timezone=timezone, level=confidence_level, holdings=holdings)
 
 
 def measure_log(
-    events: Events | Places, measures: Sequence[str | Measure] | str, *, by: Sequence[str] | str = (),
-    timezone: str = "UTC", confidence_level: float = 0.95, holdings: Holdings | None = None, skewed: bool = False,
+    events: Events, measures: Sequence[str | Measure] | str, groups: list[str], *, timezone: str, level: float,
+    holdings: Holdings | None, skewed: bool = False,
 ) -> LogMetrics:  # fmt: skip
     """Compute measures as `log_metrics` does; the intervals of means without an upper bound may count on their skew."""
-    check_share(confidence_level, "confidence_level")
-    groups = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
-    events = open_log(events, [name for name in groups if name not in OWN_GROUPS])
     own = look_through(events)
     holdings = (
         own
@@ -87,11 +90,9 @@ def measure_log(
     plan = plan_reduction(events, present, groups, timezone=timezone, holdings=holdings)
     cubed = [i for i in range(len(present)) if skewed and _is_mean(plan, i)]
     sums = _sum_users(plan, events, cubed)
-    percentiles = _find_percentiles(plan, events, confidence_level)
+    percentiles = _find_percentiles(plan, events, level)
     known = [group for group in sums if not group[-1]]
-    values = [
-        value for group in known for value in _values(plan, group[:-1], sums[group], percentiles, confidence_level)
-    ]
+    values = [value for group in known for value in _values(plan, group[:-1], sums[group], percentiles, level)]
     rows = [sums[group] for group in known]
     few = [one.label for i, one in enumerate(plan.measures) if _rests_on_few(plan, i, rows)]
     return LogMetrics(
@@ -105,7 +106,7 @@ def measure_log(
         without_cluster=sum(int(row["queries"]) for group, row in sums.items() if group[-1]),
         unknown_requests=holdings.unknown,
         timezone=timezone,
-        confidence_level=confidence_level,
+        confidence_level=level,
         warnings=(
             *events.remarks,
             *_warnings(plan, [one for one in wanted if one not in present]),

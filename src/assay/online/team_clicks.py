@@ -61,9 +61,12 @@ def is_interleaved(given: Any, measures: Sequence[str] = ()) -> TypeGuard[Events
     """
     if not isinstance(given, Events):
         return False
-    requests = given.frame.filter(pl.col("action") == QUERY)
-    shown = requests.select(pl.col("teams").is_not_null().any(), pl.col("variant").is_not_null().any())
-    teams, variants = given.collect(shown).row(0)
+
+    def look(frame: pl.LazyFrame) -> pl.LazyFrame:
+        requests = frame.filter(pl.col("action") == QUERY)
+        return requests.select(pl.col("teams", "variant").is_not_null().any())
+
+    teams, variants = given.over_users(look).select(pl.all().any()).row(0)
     return bool(teams) and not (measures and variants)
 
 

@@ -7,19 +7,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from assay.data.events import Events
+from assay.engines.spark import is_spark_frame
 from assay.errors import UsageError
-from assay.formats.events.reading import open_log
 from assay.formats.events.recognition import is_event_log
 from assay.formats.trial_users import DAY, VARIANT, find_counts, reduce_users
 from assay.formats.trials import TrialData, check_groups, is_share, read_trial_table
 from assay.lazy import pl
 from assay.measures import parse
 from assay.messages import say
+from assay.online.log_tables import open_events
 from assay.online.trial_events import users_of_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assay.engines.engine import Engine
     from assay.online.trial_events import LogUsers
 
 
@@ -31,15 +33,20 @@ def read_trial(
     one_variant: bool = False,
     timezone: str = "UTC",
     experiment: str | None = None,
+    engine: str | Engine | None = None,
 ) -> TrialData:
-    """Read an event log, or what `read_trial_table` reads: a file or a frame of users or arms."""
-    if isinstance(given, Events) or _is_log(given):
-        events = open_log(given)
-        label = events.sources[0].label if events.sources else ""
-        users = users_of_log(
-            events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone, experiment=experiment,
-            label=label,
-        )  # fmt: skip
+    """Read an event log, or what `read_trial_table` reads: a file or a frame of users or arms.
+
+    An engine reads logs alone.
+    """
+    by_engine = (engine is not None and engine != "local") or is_spark_frame(given)
+    if isinstance(given, Events) or by_engine or _is_log(given):
+        with open_events(given, engine=engine) as events:
+            label = events.sources[0].label if events.sources else ""
+            users = users_of_log(
+                events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone, experiment=experiment,
+                label=label,
+            )  # fmt: skip
         return _reduce_log(users, label, planned=one_variant)
     if experiment is not None:
         raise UsageError(say("only an event log has experiments to choose from"))
@@ -53,7 +60,11 @@ def _is_log(given: Any) -> bool:
 
 
 def _reduce_log(users: LogUsers, label: str, *, planned: bool) -> TrialData:
-    frame = users.frame.lazy().rename({"variant": VARIANT}).with_columns(pl.col("day").cast(pl.String).alias(DAY))
+    frame = (
+        users.frame.lazy()
+        .rename({"variant": VARIANT})
+        .with_columns(pl.col("day").cast(pl.String).fill_null("").alias(DAY))
+    )
     names = check_groups(frame, None, label)
     daily = reduce_users(frame, users.parts)
     answers = TrialData(reduce_users(frame, users.answers) if users.answers else {})

@@ -73,25 +73,45 @@ class ClickValues:
     rounds: int = 0
 
 
-def design_effects(group: Ints, shown: Floats, clicks: Floats, groups: int) -> Floats:
+@dataclass(frozen=True)
+class UserSums:
+    """Sums over the users of each group: impressions, clicks, and the products of those of one user.
+
+    They are whole numbers, so that those of parts of a log with other users add up exactly, in any order.
+    """
+
+    shown: Floats
+    clicks: Floats
+    shown_squares: Floats
+    products: Floats
+    click_squares: Floats
+
+    @classmethod
+    def of(cls, group: Ints, shown: Floats, clicks: Floats, groups: int) -> UserSums:
+        """Add up entries, each of which is one user in one group."""
+        each = (shown, clicks, shown**2, shown * clicks, clicks**2)
+        return cls(*(np.bincount(group, weights=one, minlength=groups).astype(np.float64) for one in each))
+
+
+def design_effects(users: UserSums) -> Floats:
     """For each group, how many times larger the variance of its clicks is because users come back to it.
 
-    An entry is one user in one group. The correlation rho of two impressions of the same user in the same group is
+    The correlation rho of two impressions of the same user in the same group is
     estimated from all groups together, by the products of their deviations from the group's rate; a group whose n
     impressions come from users with n_u each then has 1 + rho (sum(n_u^2)/n - 1) (Kish 1965). It is never below 1.
     """
-    n, c, squares = (np.bincount(group, weights=one, minlength=groups) for one in (shown, clicks, shown**2))
-    rate = np.divide(c, n, out=np.zeros(groups), where=n > 0)
+    n, c, squares = users.shown, users.clicks, users.shown_squares
+    rate = np.divide(c, n, out=np.zeros(len(n)), where=n > 0)
     enough = n > 1
     rest = np.where(enough, n - 1, 1.0)
     spread = np.where(enough, rate * (1 - rate) * n / rest, 0.0)  # the variance of one impression, unbiased
-    own = rate[group]
-    products = (clicks - own * shown) ** 2 - clicks * (1 - 2 * own) - shown * own**2
+    deviations = users.click_squares - 2 * rate * users.products + rate**2 * squares  # of users, squared
+    products = deviations - c * (1 - 2 * rate) - n * rate**2
     pairs = squares - n
     together = float(products.sum() + (spread * pairs / np.maximum(n, 1)).sum())  # the rate is estimated, too
     most = float((spread * pairs).sum())
     rho = min(max(together / most, 0.0), 1.0) if most > 0 else 0.0
-    found: Floats = 1 + rho * np.maximum(np.divide(squares, n, out=np.ones(groups), where=n > 0) - 1, 0.0)
+    found: Floats = 1 + rho * np.maximum(np.divide(squares, n, out=np.ones(len(n)), where=n > 0) - 1, 0.0)
     return found
 
 

@@ -29,12 +29,17 @@ def is_named_so() -> pl.Expr:
 
 def find_bots(log: RowKeys, *, drop: bool) -> list[EventFault]:
     """All rows of users who are programs: kept unless they are to be dropped."""
-    named = log.rows.filter(pl.col("bot") & ~pl.col("no_user")).select("user")
-    users = pl.concat([named, *_hasty(log.rows)]).unique().collect()
+    users = find_users(log)
     rows = log.rows.filter(~pl.col("no_user")).join(users.lazy(), on="user", how="semi")
     nameless = log.rows.filter(pl.col("no_user") & pl.col("bot"))  # known by the browser alone
     kind, fate = ("bots_dropped", "quarantined") if drop else ("bots", "kept")
     return log.fault(kind, pl.concat([rows, nameless]), fate, users=len(users))  # type: ignore[arg-type]
+
+
+def find_users(log: RowKeys) -> pl.DataFrame:
+    """The hashes of users who are programs."""
+    named = log.rows.filter(pl.col("bot") & ~pl.col("no_user")).select("user")
+    return pl.concat([named, *_hasty(log.rows)]).unique().collect()
 
 
 def _hasty(keys: pl.LazyFrame) -> list[pl.LazyFrame]:

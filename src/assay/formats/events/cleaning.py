@@ -21,7 +21,7 @@ from assay.lazy import pl
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from assay.data.source import Source
     from assay.formats.events.positions import Bases
@@ -32,7 +32,7 @@ _AHEAD = timedelta(days=1)  # a clock may be in another zone
 _EARLY = timedelta(minutes=1)  # how far clocks of a browser and a server may be apart
 _SAME = ("query_id", "user", "time", "action", "doc_id", "position", "feedback", "dwell_ms", "latency_ms",
          "input_tokens", "output_tokens", "cost")  # fmt: skip
-_INHERITED = ("user", "session", "experiment", "variant")  # what an event has from its request where it has none
+INHERITED = ("user", "session", "experiment", "variant")  # what an event has from its request where it has none
 
 
 @dataclass(frozen=True)
@@ -54,31 +54,60 @@ def clean(files: Sequence[FileRows], attributes: Sequence[str], rules: CleaningR
         [one.frame.with_columns(_file=pl.lit(i, pl.Int32)) for i, one in enumerate(files)], how="vertical"
     ).with_row_index("_row")
     _check_attributes(frame, attributes)
-    log = RowKeys(frame.select(*_keys()).collect(engine="streaming"), [one.source.portable for one in files])
     faults = [fault for one in files for fault in one.faults]
-    as_read = log.rows
-    faults += _observe(log)
-    faults += _set_aside(log)
+    log, found = set_aside(frame, [one.source.portable for one in files])
+    faults += found
     faults += bots.find_bots(log, drop=rules.bots == "drop")
-    # All rows as they were read, repeated ones too, now that it is known which requests are counted.
-    faults += log.fault("unknown_query", _unknown(log, as_read))
+    faults += find_unknown(log)
     bases = find_bases(log.rows, rules.first_position)
-    faults += _position_faults(log, bases)
-    spellings = variants.find_spellings(frame)
+    faults += find_shifted(log, bases)
+    spellings = variants.find_spellings(variants.count_variants(frame).collect(engine="streaming"))
     faults += [*variants.spelling_faults(spellings, fold=rules.fold_variants), *variants.find_movers(log)]
-    faults += _without_impressions(log)
-    missing = _missing(log)
-    notes = [note for one in files for note in one.notes]
-    notes += [say("events.inherited", names=missing)] if missing else []
+    faults += find_without_impressions(log)
+    missing = find_missing(log)
+    notes = list(dict.fromkeys(note for one in files for note in one.notes))
+    notes += say_inherited(missing)
+    whole = finish(frame, log, bases, missing, spellings, rules=rules)
+    settled, told = settle_scales(whole.select(*schema(), *attributes))
+    notes += told
+    return make_log(settled, attributes, tuple(one.source for one in files), faults, notes)
+
+
+def set_aside(frame: pl.LazyFrame, labels: Sequence[str]) -> tuple[RowKeys, list[EventFault]]:
+    """The keys of rows with `_row`, `_file` and `_line`, and the faults of those that are not counted.
+
+    Whole requests may be looked at apart from others: what is found of some and of others is what is found of all.
+    """
+    log = RowKeys(frame.select(*_keys()).collect(engine="streaming"), labels)
+    return log, [*_observe(log), *_set_aside(log)]
+
+
+def find_unknown(log: RowKeys) -> list[EventFault]:
+    """All events as they were read, repeated ones too, whose request is not in the log, or set aside."""
+    return log.fault("unknown_query", _unknown(log, log.as_read))
+
+
+def say_inherited(missing: Sequence[str]) -> list[str]:
+    """Say which columns events have from their requests."""
+    return [say("events.inherited", names=list(missing))] if missing else []
+
+
+def finish(
+    frame: pl.LazyFrame,
+    log: RowKeys,
+    bases: Bases,
+    missing: Sequence[str],
+    spellings: Mapping[str, str],
+    *,
+    rules: CleaningRules,
+) -> pl.LazyFrame:
+    """The rows that are counted, with what they have from their requests, positions from 1, and pseudonyms."""
     counted = _inherit(log.keep(frame), missing)
     if rules.fold_variants:
         counted = counted.with_columns(_fold(spellings))
     if rules.salt is not None:
         counted = hash_users(counted, rules.salt)
-    whole = counted.with_columns(_positions(bases), _orphans(log)).select(*schema(), *attributes)
-    settled, told = settle_scales(whole)
-    notes += told
-    return make_log(settled, attributes, tuple(one.source for one in files), faults, notes)
+    return counted.with_columns(_positions(bases), _orphans(log))
 
 
 def make_log(
@@ -96,11 +125,20 @@ def make_log(
 
 def _check_attributes(frame: pl.LazyFrame, attributes: Sequence[str]) -> None:
     """Refuse an attribute that no row has: its name is misspelled, or it is in another file."""
-    if not attributes:
-        return
+    if attributes:
+        refuse_empty(attributes, find_filled(frame, attributes))
+
+
+def find_filled(frame: pl.LazyFrame, attributes: Sequence[str]) -> set[str]:
+    """The attributes that some row has."""
     filled = frame.select(pl.col(name).is_not_null().any() for name in attributes).collect(engine="streaming")
+    return {name for name in attributes if filled[name].item()}
+
+
+def refuse_empty(attributes: Sequence[str], filled: Collection[str]) -> None:
+    """Refuse the first attribute that no row has."""
     for name in attributes:
-        if not filled[name].item():
+        if name not in filled:
             raise InputError(say("no row of the log has the attribute {name}", name=excerpt(name)))
 
 
@@ -114,8 +152,8 @@ def _keys() -> list[pl.Expr | str]:
         pl.col("user").hash().alias("user"),
         pl.col("experiment").hash().alias("experiment"),
         pl.when(pl.col("variant").is_not_null()).then(pl.col("variant").hash()).alias("variant"),
-        *(pl.col(name).is_null().alias(f"no_{name}") for name in _INHERITED),
-        _application().alias("application"),
+        *(pl.col(name).is_null().alias(f"no_{name}") for name in INHERITED),
+        name_application().hash().alias("application"),
         pl.struct(*_SAME).hash().alias("same"),
         _is("query").alias("request"),
         _is("impression").alias("impression"),
@@ -129,9 +167,9 @@ def _is(action: str) -> pl.Expr:
     return (pl.col("action") == action).fill_null(value=False)
 
 
-def _application() -> pl.Expr:
+def name_application() -> pl.Expr:
     """The application of a row; rows without one belong together by their file."""
-    return pl.concat_str(pl.col("_application").fill_null(""), pl.lit("\n"), pl.col("_file").cast(pl.String)).hash()
+    return pl.concat_str(pl.col("_application").fill_null(""), pl.lit("\n"), pl.col("_file").cast(pl.String))
 
 
 def _observe(log: RowKeys) -> list[EventFault]:
@@ -192,7 +230,7 @@ def _earlier_by(log: RowKeys, most: timedelta) -> pl.LazyFrame:
     return log.rows.filter(~pl.col("request")).join(times, on="query").filter(pl.col("asked") - pl.col("time") > most)
 
 
-def _position_faults(log: RowKeys, bases: Bases) -> list[EventFault]:
+def find_shifted(log: RowKeys, bases: Bases) -> list[EventFault]:
     """FileRows whose positions were counted from 0, and those of which that is not known."""
     rows = log.rows.filter(pl.col("position").is_not_null()).join(bases.changes.lazy(), on=["query", "application"])
     zero, unknown = rows.filter(pl.col("base") == 0), rows.filter(pl.col("base").is_null())
@@ -203,17 +241,17 @@ def _position_faults(log: RowKeys, bases: Bases) -> list[EventFault]:
     ]
 
 
-def _without_impressions(log: RowKeys) -> list[EventFault]:
+def find_without_impressions(log: RowKeys) -> list[EventFault]:
     """Queries with clicks of which nobody knows what was shown."""
     seen = log.rows.filter(pl.col("impression") | (pl.col("size") > 0))
     clicks = log.rows.filter(pl.col("click") & ~pl.col("nameless")).join(seen, on="query", how="anti")
     return log.fault("no_impressions", clicks.unique("query", keep="first", maintain_order=True))
 
 
-def _missing(log: RowKeys) -> list[str]:
+def find_missing(log: RowKeys) -> list[str]:
     """What some events lack and their requests have."""
     found = []
-    for name in _INHERITED:
+    for name in INHERITED:
         has = _requests(log).filter(~pl.col(f"no_{name}")).select("query")
         lack = log.rows.filter(~pl.col("request") & pl.col(f"no_{name}")).select("query")
         if not lack.join(has, on="query", how="semi").head(1).collect().is_empty():
@@ -242,7 +280,7 @@ def _positions(bases: Bases) -> pl.Expr:
     position, changes = pl.col("position"), bases.changes
     if changes.is_empty():
         return position
-    group = pl.struct(query=pl.col("query_id").hash(), application=_application()).hash()
+    group = pl.struct(query=pl.col("query_id").hash(), application=name_application().hash()).hash()
     zero = _groups(changes.filter(pl.col("base") == 0))
     unknown = _groups(changes.filter(pl.col("base").is_null()))
     return (

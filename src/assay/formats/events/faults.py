@@ -51,6 +51,11 @@ class RowKeys:
         """The keys of the rows that are still counted; lazy, as each question needs only some of them."""
         return self._keys.lazy().filter(pl.Series(~self._gone)) if self._gone.any() else self._keys.lazy()
 
+    @property
+    def as_read(self) -> pl.LazyFrame:
+        """The keys of all rows, counted or not."""
+        return self._keys.lazy()
+
     def keep(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """The rows that are still counted, of the frame whose keys these are."""
         if not self._gone.any():

@@ -36,6 +36,12 @@ def find_bases(keys: pl.LazyFrame, first: int | None = None) -> Bases:
 
     `keys` has `query`, `application`, `position` and `impression` (whether the row says that something was shown).
     """
+    queries = look_at_queries(keys)
+    return join_bases(queries, find_common(count_bases(queries)), first)
+
+
+def look_at_queries(keys: pl.LazyFrame) -> pl.DataFrame:
+    """Where the positions of each query begin by its own rows: `own`, null where they do not show it."""
     position = pl.col("position")
     queries = (
         keys.filter(position.is_not_null())
@@ -47,22 +53,27 @@ def find_bases(keys: pl.LazyFrame, first: int | None = None) -> Bases:
         )
         .collect(engine="streaming")
     )
+    own = pl.when(pl.col("zero")).then(0).when(pl.col("shown")).then(1)
+    return queries.with_columns(own=own.cast(pl.Int8))
+
+
+def join_bases(queries: pl.DataFrame, common: pl.DataFrame, first: int | None = None) -> Bases:
+    """Where the positions of each query begin: as its own rows show, as in its application, or as told."""
     if first is not None:
         return Bases(queries.with_columns(base=pl.lit(first, pl.Int8)))
-    own = pl.when(pl.col("zero")).then(0).when(pl.col("shown")).then(1)
-    queries = queries.with_columns(own=own.cast(pl.Int8))
-    return Bases(
-        queries.join(_by_application(queries), on="application").select(
-            *_GROUP, "own", base=pl.coalesce("own", "common")
-        )
-    )
+    joined = queries.join(common, on="application")
+    return Bases(joined.select(*_GROUP, "own", base=pl.coalesce("own", "common")))
 
 
-def _by_application(queries: pl.DataFrame) -> pl.DataFrame:
-    """Where the positions of an application begin, as far as its queries agree."""
-    bases = queries.group_by("application").agg(
+def count_bases(queries: pl.DataFrame) -> pl.DataFrame:
+    """What the queries of each application show: the lowest and highest base, and whether 1 occurs."""
+    return queries.group_by("application").agg(
         low=pl.col("own").min(), high=pl.col("own").max(), one=pl.col("one").any()
     )
+
+
+def find_common(bases: pl.DataFrame) -> pl.DataFrame:
+    """Where the positions of an application begin, as far as its queries agree."""
     agreed = pl.when(pl.col("low") == pl.col("high")).then(pl.col("low"))
     guess = pl.when(pl.col("low").is_null() & pl.col("one")).then(1)
     return bases.select("application", common=pl.coalesce(agreed, guess.cast(pl.Int8)))

@@ -76,6 +76,16 @@ def rows_of_table(
     return FileRows(picked.select(columns_of(attributes)), source, tuple(faults), columns.notes(shown))
 
 
+def find_used(
+    schema: Mapping[str, pl.DataType], label: str, asked: Mapping[str, str], attributes: Sequence[str]
+) -> list[str]:
+    """The columns of a table that `rows_of_table` reads, in their order."""
+    table = _Table(schema, _find_columns(list(schema), label, asked), label)
+    values = [cell.value for cells in table.cells.values() for cell in cells] + [*map(table.attribute, attributes)]
+    read = {name for value in values for name in value.meta.root_names()} | {*_ATTRIBUTES, "rating_scale"}
+    return [name for name in schema if name in read]
+
+
 _OF_SAMPLES = ("answer", "reference", "gold_ids")  # what logs do not have
 
 

@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from assay.formats.events.faults import RowKeys
 
 
-def find_spellings(frame: pl.LazyFrame) -> dict[str, str]:
+def count_variants(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Count the rows of each variant, as it is spelled."""
+    return frame.filter(pl.col("variant").is_not_null()).group_by("variant").len()
+
+
+def find_spellings(counts: pl.DataFrame) -> dict[str, str]:
     """Spellings of variants that differ from a more frequent one only by case, blanks or width, and that one."""
-    counts = frame.filter(pl.col("variant").is_not_null()).group_by("variant").len().collect(engine="streaming")
     best: dict[str, str] = {}
     found = {}
     for name in counts.sort("len", "variant", descending=[True, False])["variant"]:

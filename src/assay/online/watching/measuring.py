@@ -60,8 +60,8 @@ def measure_window(
     width = round(settings.width * _MICRO)
     try:
         found = measure_log(
-            content.events, settings.measures, confidence_level=settings.rule.confidence_level, holdings=holdings,
-            skewed=True,
+            content.events, settings.measures, [], timezone="UTC", level=settings.rule.confidence_level,
+            holdings=holdings, skewed=True,
         )  # fmt: skip
     except UsageError:  # it has no requests
         found = None

@@ -13,6 +13,7 @@ TEXTS = {
     "cli.only_spark": "{option} has no effect without --engine spark",
     "cli.no_engine": "{option} has no effect with --sweep and --explain, which are computed on this machine",
     "cli.no_engine_for": "{option} has no effect on samples that an engine judges, by words or by embeddings",
+    "cli.no_engine_for_logs": "{option} has no effect on a log that an engine reads",
     "cli.no_effect_on_tables": "{option} has no effect on judgments that Spark reads: give a file of judgments",
     "sample.no_engine": "these judgments are a sample (column inclusion), from which engines do not estimate: evaluate them without an engine",
     "env.extra_spark": "evaluating on Spark",
