@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+import assay
+from assay.errors import AssayError
 from assay.measures import REGISTRY
 from strategies import random_pair
 
@@ -159,7 +161,26 @@ def judged_rows(judgments: Judgments) -> pl.DataFrame:
     return judgments.frame.with_columns(pl.lit(None, pl.Float64).alias("score"))
 
 
-# Event logs -----------------------------------------------------------------------------------------------------------
+# Event logs, and what commands make of them ---------------------------------------------------------------------------
+
+
+def say_all(log: Any) -> list[Any]:
+    """All that the three commands make of a log, or why they refuse it."""
+    found: list[Any] = [list(map(str, log.remarks))]
+    for make in (
+        lambda: assay.log_metrics(log, by=["variant", *log.attributes]),
+        lambda: assay.log_metrics(log, "any_click,query_latency(p=95)", by="day", timezone="Asia/Tokyo"),
+        lambda: assay.click_judgments(log, least=1),
+        lambda: assay.click_judgments(log, "pbm", least=2, queries={"q7": "GREEN tea"}),
+        lambda: assay.click_judgments(log, "ctr", least=1, cuts="value"),
+        lambda: assay.ab_test(log, "any_click,query_latency,clicks", control="control", least_users=1, planned=2),
+    ):
+        try:
+            found.append(make().to_dict())
+        except AssayError as error:
+            found.append(str(error))
+    return found
+
 
 _ACTIONS = ("query", "query", "impression", "impression", "click", "click", "rating", "view", None)
 _VARIANTS = ("control", "Control", "new", "new ", None)

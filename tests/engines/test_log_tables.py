@@ -9,10 +9,10 @@ import pytest
 import assay
 from assay.engines import batches
 from assay.engines.local import LocalEngine
-from assay.errors import AssayError
+from assay.errors import InputError, UsageError
 from assay.online.log_tables import read_event_tables
 from conftest import STRESS
-from lake import random_log
+from lake import random_log, say_all
 
 SEEDS = range(200 if STRESS else 2)
 READING = [{}, {"bots": "drop"}, {"fold_variants": True, "salt": "salt and pepper"}, {"first_position": 0}]
@@ -22,24 +22,6 @@ READING = [{}, {"bots": "drop"}, {"fold_variants": True, "salt": "salt and peppe
 def small_parts(monkeypatch):
     """Some sixty rows at a time."""
     monkeypatch.setattr(batches.whole_groups, "__defaults__", ("query_id", 60))
-
-
-def say_all(log) -> list:
-    """All that the three commands make of a log."""
-    found = [log.remarks]
-    for make in (
-        lambda: assay.log_metrics(log, by=["variant", "area"]),
-        lambda: assay.log_metrics(log, "any_click,query_latency,query_latency(p=95)", by="day", timezone="Asia/Tokyo"),
-        lambda: assay.click_judgments(log, least=1),
-        lambda: assay.click_judgments(log, "pbm", least=2, queries={"q7": "GREEN tea"}),
-        lambda: assay.click_judgments(log, "ctr", least=1, cuts="value"),
-        lambda: assay.ab_test(log, "any_click,query_latency,clicks", control="new", least_users=1, planned=2),
-    ):
-        try:
-            found.append(make().to_dict())
-        except AssayError as error:
-            found.append(str(error))
-    return found
 
 
 @pytest.mark.parametrize("how", READING)
@@ -53,3 +35,39 @@ def test_a_log_in_parts_says_what_it_says_in_one_place(tmp_path, how):
             assert say_all(log) == whole
         compared += sum(isinstance(one, dict) for one in whole)
     assert compared > 3 * len(SEEDS)  # most of it can be computed
+
+
+def test_lines_of_ubi_and_tables_without_order_are_read_in_parts(tmp_path):
+    """A line that is no JSON, one that is no document, and one that repeats another."""
+    lines = [
+        f'{{"query_id": "{i % 7}", "client_id": "u{i % 3}", "action_name": "click", "timestamp": "2025-01-01T00:0{i % 7}:05Z"}}'
+        for i in range(9)
+    ]
+    lines += [f'{{"query_id": "{i}", "user_query": "tea", "timestamp": "2025-01-01T00:0{i}:00Z"}}' for i in range(6)]
+    place = tmp_path / "events.ndjson"
+    place.write_text("\n".join([*lines[:3], "no json", "", '{"a": 1}', *lines[3:]]))
+    with read_event_tables(place, engine=LocalEngine()) as log:
+        assert say_all(log) == say_all(assay.read_events(place))
+        assert [one.rows for one in log.quarantine] == [1, 1]
+    flat = tmp_path / "flat.jsonl"
+    flat.write_text('{"query": "1", "action": "query", "user": "u"}\n')
+    with pytest.raises(InputError, match="no line of this file"), read_event_tables(flat, engine=LocalEngine()):
+        pass
+    (tmp_path / "log.csv").write_text("query_id,action\n1,query\n")
+    with (
+        pytest.raises(InputError, match="not in files of this kind"),
+        read_event_tables(tmp_path / "log.csv", engine=LocalEngine()),
+    ):
+        pass
+
+
+def test_an_attribute_that_no_row_has_is_refused_and_so_is_what_needs_every_event(tmp_path):
+    place = tmp_path / "log.parquet"
+    random_log(random.Random(0)).write_parquet(place)
+    with (
+        pytest.raises(InputError, match="attribute 'region'"),
+        read_event_tables(place, engine=LocalEngine(), attributes=["region"]),
+    ):
+        pass
+    with read_event_tables(place, engine=LocalEngine()) as log, pytest.raises(UsageError, match="in one place"):
+        assay.sample_log(log, 3)

@@ -19,16 +19,29 @@ import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import assay
 from assay.analysis.answer_tables import answer_tables
 from assay.analysis.check_tables import check_tables
 from assay.analysis.evaluate_tables import evaluate_tables
 from assay.demo import collection as bundle
+from assay.demo.log import simulate_log
 from assay.engines.local import LocalEngine
 from assay.errors import AssayError
-from lake import MEASURES, RULES, SUBTOPICS, faulty_rows, random_rows, random_samples, rows_of_run, scatter
+from assay.online.log_tables import read_event_tables
+from lake import (
+    MEASURES,
+    RULES,
+    SUBTOPICS,
+    faulty_rows,
+    random_log,
+    random_rows,
+    random_samples,
+    rows_of_run,
+    say_all,
+    scatter,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -44,10 +57,13 @@ SHORT = {  # of all cases, those that run unless ASSAY_STRESS is set
     "connect": ("demo", "random1", "random3_joined", "fold_map", "subtopics"),
 }  # fmt: skip
 OTHERS = {  # likewise, of what is not an evaluation
-    "cluster": ("check_0", "check_1000000", "answers_words", "answers_lines", "answers_embedding", "faults"),
-    "connect": ("check_1000000", "answers_lines"),
-}
+    "cluster": ("check_0", "check_1000000", "answers_words", "answers_lines", "answers_embedding", "faults",
+                "log_random", "log_lines"),
+    "connect": ("check_1000000", "answers_lines", "log_frame"),
+}  # fmt: skip
+ALL_OTHERS = tuple(dict.fromkeys((*OTHERS["cluster"], *OTHERS["connect"])))
 FAILING = ("fails_twice", "loses_its_executor")
+LOST = "log_loses_its_executor"  # likewise, of a log
 
 
 def engine_at(where: str) -> Engine:
@@ -73,6 +89,11 @@ def make_inputs(folder: Path, count: int) -> None:
     scatter(pl.DataFrame(samples), folder / "samples", 2, random.Random(0))
     (folder / "lines").mkdir()
     (folder / "lines" / "part-0.jsonl").write_text("".join(json.dumps(row) + "\n" for row in samples))
+    scatter(random_log(random.Random(1), 1000 if STRESS else 60), folder / "random_log", 2, random.Random(0))
+    (folder / "demo_log").mkdir()
+    (folder / "demo_log" / "events.ndjson").write_text("\n".join(simulate_log(bundle()).lines()) + "\n")
+    cleaned = assay.read_events(folder / "demo_log").frame.drop("orphan").collect()
+    cleaned.sample(fraction=1.0, shuffle=True, seed=1).write_parquet(folder / "flat.parquet")
     spoil(folder)
     for number in range(len(RULES)):
         qrels, run = random_rows(random.Random(number), count)
@@ -205,6 +226,57 @@ def answers(engine: Engine, folder: Path, wanted: Collection[str]) -> dict[str, 
     return found
 
 
+def logs(engine: Engine, folder: Path, wanted: Collection[str]) -> dict[str, list[str]]:
+    """What is measured and judged in logs: with every fault in tables, of the demo in lines, and in frames of Spark."""
+    found = {}
+    for name, place, more in (
+        ("log_random", "random_log", {"attributes": ["area"]}), ("log_lines", "demo_log", {}), ("log_frame", "flat.parquet", {}),
+    ):  # fmt: skip
+        if name not in wanted:
+            continue
+        given: Any = str(folder / place)
+        if engine.name == "local":
+            found[name] = tell_all(assay.read_events(given, **more))
+            continue
+        if name == "log_frame":
+            given = engine.session.read.parquet(given)  # whose rows have no order
+        with read_event_tables(given, engine=engine, **more) as log:
+            found[name] = tell_all(log)
+    return found
+
+
+def tell_all(log: Any) -> list[str]:
+    """What commands make of a log, every bit of it."""
+    return [json.dumps(one, default=str) for one in say_all(log)]
+
+
+def losing(engine: Engine, folder: Path) -> dict[str, list[str]]:
+    """A log that is measured before and after an executor that keeps its rows was killed."""
+    if engine.name == "local":
+        return {LOST: tell_all(assay.read_events(folder / "random_log"))}
+    marks = folder / f"marks_{LOST}"
+    kept = str(marks)
+
+    def kill(frame: pl.LazyFrame) -> pl.LazyFrame:
+        import signal
+        from pathlib import Path
+
+        from pyspark import TaskContext
+
+        task = TaskContext.get()  # none where the columns of the query are looked up
+        if task is not None:
+            with contextlib.suppress(FileExistsError):
+                Path(kept).mkdir()
+                (Path(kept) / str(task.taskAttemptId())).touch()
+                daemon = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()
+                os.kill(int(daemon[1]), signal.SIGKILL)
+        return frame.select(pl.len())
+
+    with read_event_tables(str(folder / "random_log"), engine=engine) as log:
+        log.over_users(kill)
+        return {LOST: tell_all(log)}
+
+
 def faults(engine: Engine, folder: Path) -> dict[str, list[str]]:
     """What is said of a part that is cut off, and of one that lacks a column."""
     judged, found = folder / "random0.jsonl", []
@@ -243,9 +315,11 @@ def main(where: str, place: str, count: str, *names: str) -> None:
                 for system, one in systems.items()
             }  # fmt: skip
     if not names:
-        wanted = OTHERS["cluster"] if STRESS or label == "here" else OTHERS[label]
-        told |= checks(engine, folder, wanted) | answers(engine, folder, wanted)
+        wanted = ALL_OTHERS if STRESS or label == "here" else OTHERS[label]
+        told |= checks(engine, folder, wanted) | answers(engine, folder, wanted) | logs(engine, folder, wanted)
         told |= faults(engine, folder) if "faults" in wanted else {}
+    if names or label == "here":
+        told |= losing(engine, folder)
     (folder / f"{label}{'_failing' if names else ''}.json").write_text(json.dumps(told), encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ if os.environ.get("ASSAY_SPARK") != "1":
     pytest.skip("needs Spark and Java: make test-spark installs the one and runs these", allow_module_level=True)
 
 sys.path.insert(0, str(Path(__file__).parent))
-from jobs import FAILING, OTHERS, SHORT
+from jobs import FAILING, LOST, OTHERS, SHORT
 from servers import connect_server
 
 CLUSTER = "local-cluster[2,1,1024]"
@@ -62,7 +62,7 @@ def kind(request, folder):
 
 def test_tables_means_counts_and_warnings_are_those_of_the_local_engine(folder, kind):
     here, there = read(folder, "here"), read(folder, kind)
-    assert there.keys() == (here.keys() - set(FAILING) if STRESS else {*SHORT[kind], *OTHERS[kind]})
+    assert there.keys() == (here.keys() - {*FAILING, LOST} if STRESS else {*SHORT[kind], *OTHERS[kind]})
     for name, systems in there.items():
         assert systems == here[name], name
     told = [text.replace(str(folder), "") for text in here["faults"]]
@@ -83,3 +83,5 @@ def test_a_task_that_fails_and_an_executor_that_is_killed_change_nothing(folder)
     for name in FAILING:
         assert len(list((folder / f"marks_{name}").iterdir())) >= (2 if name == "fails_twice" else 1)
         assert there[name] == here[name]
+    assert len(list((folder / f"marks_{LOST}").iterdir())) == 1
+    assert there[LOST] == here[LOST]
