@@ -77,7 +77,7 @@ class TrialLog(LogReading):
         """The log that the files hold; a file of users or arms is left to the analysis."""
         from assay.formats.events.recognition import is_event_log
 
-        if where.engine == "spark" or any("://" in place or place.startswith("table:") for place in files):
+        if where.is_far(files):
             return self.read_where(where, files)
         if len(files) == 1 and not self.columns and not is_event_log(files[0]):
             options.refuse("bots", "fold_variants", "timezone", because="cli.only_with_log")

@@ -37,6 +37,12 @@ class EngineChoice:
         far = any("://" in place or place.startswith("table:") for place in places)
         return self.start(places) if self.engine is not None or (far and any(map(_is_table, places))) else None
 
+    def is_far(self, places: Sequence[str]) -> bool:
+        """Return whether Spark does it: it is named, or only Spark reads a place."""
+        named = self.engine == "spark"
+        return named or (self.engine is None and any("://" in one or one.startswith("table:") for one in places)
+                         and any(map(_is_table, places)))  # fmt: skip
+
     def start(self, places: Sequence[str]) -> Engine:
         """Start the engine: Spark where it is named, or where only Spark reads a place."""
         from assay.engines.local import LocalEngine

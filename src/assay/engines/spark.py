@@ -317,9 +317,14 @@ def _polars(table: Any) -> pl.DataFrame:
 
 
 def _utf8(frame: pl.DataFrame) -> Any:
-    """An Arrow table whose texts are of the type that every version of Spark knows."""
+    """An Arrow table whose texts and lists are of the types that every version of Spark knows."""
     import pyarrow as pa
 
     table = frame.to_arrow()
-    fields = [pa.field(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in table.schema]
-    return table.cast(pa.schema(fields))
+
+    def plain(kind: Any) -> Any:
+        if pa.types.is_large_list(kind):
+            return pa.list_(plain(kind.value_type))
+        return pa.string() if pa.types.is_large_string(kind) else kind
+
+    return table.cast(pa.schema([pa.field(field.name, plain(field.type)) for field in table.schema]))
