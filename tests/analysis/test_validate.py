@@ -314,3 +314,25 @@ def test_the_document_quotes_the_same_figures():
     text = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
     for name in FIGURES:
         assert str(describe_agreement(name)) in text.replace("\n  ", " "), name
+
+
+def test_two_measures_follow_nobody_without_a_judge_and_a_line_says_so(shared):
+    with (shared / "mtrag" / "dev.jsonl").open(encoding="utf-8") as file:
+        rows = [json.loads(line) | {"id": str(number)} for number, line in enumerate(file)]
+    people = [row.pop("human") for row in rows]
+    for row in rows:
+        del row["system"]
+    found = assay.answers(rows, ["noise_sensitivity", "answer_relevance", "faithfulness"], method="words")
+
+    def follows(measure: str, grades: str) -> float:
+        pairs = [
+            (one.cells[measure].value, np.mean(said[grades])) for one, said in zip(found.outcomes, people, strict=True)
+        ]
+        return float(spearmanr([pair for pair in pairs if pair[0] is not None]).statistic)
+
+    for grades in ("faithfulness", "completeness", "appropriateness"):
+        assert abs(follows("noise_sensitivity", grades)) < 0.1
+        assert abs(follows("answer_relevance", grades)) < 0.1
+    assert follows("faithfulness", "faithfulness") > 0.6
+    said = [text for text in found.warnings if "no sign of agreement with people" in text]
+    assert len(said) == 1 and said[0].startswith("noise_sensitivity, answer_relevance: without a judge")

@@ -524,6 +524,12 @@ def test_the_order_of_methods_is_the_order_of_their_agreement_with_people():
     assert ORDERS == {"auto": ("llm", "words", "embedding"), "s4": ("llm", "embedding", "words")}
 
 
+@pytest.mark.parametrize("wrong", [{"method": "overlap"}, {"text_lang": "de"}])
+def test_a_method_or_a_language_that_does_not_exist_is_refused_before_anything_is_judged(wrong):
+    with pytest.raises(assay.UsageError, match="expected one of"):
+        assay.answers([{"answer": TEA, "contexts": [TEA]}], ["faithfulness"], **wrong)
+
+
 def test_no_embeddings_are_loaded_while_words_judge(monkeypatch):
     def loaded(*_):
         raise AssertionError("embeddings were chosen")

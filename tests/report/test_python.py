@@ -23,6 +23,9 @@ def test_a_report_of_a_record_is_returned_and_written(scores, tmp_path):
     assert assay.write_report(scores, kind="markdown").startswith("#")
     with pytest.raises(assay.UsageError, match="cannot tell the format"):
         assay.write_report(scores, tmp_path / "r.docx")
+    for show in (assay.show, assay.plot, assay.write_report):
+        with pytest.raises(assay.UsageError, match="'de': expected one of en, zh"):
+            show(scores, lang="de")
 
 
 def test_lists_are_shown_where_runs_are_given(scores):

@@ -10,21 +10,22 @@ from assay.analysis.answer_clusters import cluster_samples
 from assay.analysis.answer_methods import Available, choose_embeddings, is_order, words_first
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import answer_measures, for_answers
+from assay.data.protocol import AnswerMethod
 from assay.errors import UsageError
 from assay.formats.files import system_name
 from assay.formats.samples import as_samples
 from assay.grounding.answerability import read_answerable
 from assay.grounding.citations import marks
-from assay.messages import say
+from assay.messages import Lang, say
+from assay.stats.inputs import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from assay.data.protocol import AnswerMethod, Protocol
+    from assay.data.protocol import Protocol
     from assay.data.samples import Sample, Samples
     from assay.judge.answers import AnswerJudge
     from assay.measures import Measure
-    from assay.messages import Lang
     from assay.text.embeddings import EmbedderChoice
 
 _LOOKED_AT = 200  # samples from which the language of all is detected
@@ -74,6 +75,9 @@ def plan_answers(
     read = as_samples(samples, columns=columns)
     rules = for_answers(load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol)
     method = method or rules.method
+    check_choice(method, AnswerMethod, "method")
+    if text_lang is not None:
+        check_choice(text_lang, Lang, "text_lang")
     wanted, asked = answer_measures(measures, rules)
     if measures is None:
         wanted, left_out = choose_usual(wanted, rules, fields_of(read), judged=judge is not None and _may_judge(method))

@@ -9,6 +9,7 @@ import numpy as np
 
 from assay.data.judgments import describe_calibration, warn_of_judge
 from assay.data.status import MISSING, UNDEFINED, UNJUDGED
+from assay.measures import REGISTRY
 from assay.messages import Said, say, some
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def find_score_warnings(scores: Scores, *, complete: bool = False) -> tuple[Said
             *_partial_means(scores),
             *_method_mixture(scores),
             *_agreement(scores),
+            *_unlike_people(scores),
             *find_unevenness(scores),
         )
     gaps = [] if complete else _judgment_gaps(scores)
@@ -105,6 +107,13 @@ def _agreement(scores: Scores) -> list[Said]:
     methods = {column.method for column in scores.columns}
     used = [name for name in ("llm", "embedding", "words") if name in methods]
     return [agreement(name, scores.embedder) for name in used if name != "llm" or not scores.calibration]
+
+
+def _unlike_people(scores: Scores) -> list[Said]:
+    """Name the measures that do not follow what people say, where no judge gave their values."""
+    known = [(column, REGISTRY.get(column.name)) for column in scores.columns if column.method not in {"", "llm"}]
+    labels = [column.label for column, spec in known if spec is not None and spec.unlike_people]
+    return [say("agreement.unlike", labels=labels, n=len(labels))] if labels else []
 
 
 def _judge_calibration(scores: Scores) -> list[Said]:

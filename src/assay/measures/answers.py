@@ -265,6 +265,7 @@ def _noise_pieces(params: Mapping[str, Any]) -> frozenset[Piece]:
     needs=("answer", "contexts", "reference"),
     pieces=_noise_pieces,
     lower_is_better=True,
+    unlike_people=True,
 )
 def noise_sensitivity(
     case: Case,
@@ -288,7 +289,7 @@ def noise_sensitivity(
     Agrees with: ragas with contexts='relevant' and 'irrelevant', up to the method.
     Reading: .30 means three statements in ten repeat what the contexts say and the reference does not.
     Use when: contexts contain distracting material.
-    Not when: references are only a few words long.
+    Not when: references are only a few words long, or something is to be decided by it without a judge.
     """
     said, right = case.matrix("answer"), case.matrix("check")
     for found in (said, right):
@@ -322,7 +323,7 @@ def _share_to_blame(
 _RELEVANCE = Criterion("relevance", "answer_relevance", shows=("question",), needs=("question",), refusals=False)
 
 
-@measure(cutoff="none", of="answers", needs=("answer", "question"), criterion=_RELEVANCE)
+@measure(cutoff="none", of="answers", needs=("answer", "question"), criterion=_RELEVANCE, unlike_people=True)
 def answer_relevance(case: Case, _k: None, *, method: Method = "auto") -> float | Blank:
     """How far the answer addresses the question.
 

@@ -55,6 +55,7 @@ class Spec:
     `zero_if_missing`: a sample without an answer counts as 0 where the protocol says so. `ceiling` takes what the
     function of a measure of rankings takes, and gives the highest value that the judgments of each query allow.
     `label` names the parameter that columns are called by. `bounds` and `criterion` may follow from the parameters.
+    One that is `unlike_people` does not follow what people say of answers unless a judge grades them.
     One that `ignores_zeros` has the same value without the retrieved documents of grade 0 or less, wherever the others
     keep their ranks: then it is computed from a few rows.
     A measure of events says which actions and columns of a log it `needs`, and what its `unit` is: what is counted.
@@ -79,6 +80,7 @@ class Spec:
     order_free: bool = False
     ignores_zeros: bool = False
     lower_is_better: bool = False
+    unlike_people: bool = False
     expected: Function | Literal["itself"] | None = None
     ceiling: Function | None = None
     label: str = ""
@@ -343,6 +345,7 @@ def measure(
     order_free: bool = ...,
     ignores_zeros: bool = ...,
     lower_is_better: bool = ...,
+    unlike_people: bool = ...,
     expected: Function | Literal["itself"] | None = ...,
     ceiling: Function | None = ...,
     label: str = ...,

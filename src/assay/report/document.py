@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from assay.errors import UsageError
+from assay.errors import UsageError, excerpt
 from assay.messages import say
 from assay.report.blocks import Block, Heading, Lines
+from assay.wordings import LANGUAGES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.messages import Lang
 
-__all__ = ["COMMANDS", "RENDERERS", "REPORTS", "Block", "Heading", "Lines", "Renderer", "write"]
+__all__ = ["COMMANDS", "RENDERERS", "REPORTS", "Block", "Heading", "Lines", "Renderer", "check_language", "write"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,12 @@ COMMANDS = {suffix: one.name for one in RENDERERS if one.commands for suffix in 
 REPORTS = {suffix: one.name for one in RENDERERS if one.reports for suffix in one.suffixes}
 
 
+def check_language(lang: str) -> None:
+    """Refuse a language that no text has."""
+    if lang not in LANGUAGES:
+        raise UsageError(say("{kind}: expected one of {names}", kind=excerpt(lang), names=LANGUAGES))
+
+
 def write(
     blocks: Sequence[Block],
     kind: str,
@@ -61,6 +68,7 @@ def write(
     found = next((one for one in RENDERERS if one.name == kind), None)
     if found is None:
         raise UsageError(say("{kind}: expected one of {names}", kind=kind, names=[one.name for one in RENDERERS]))
+    check_language(lang)
     text: str = import_module(f"assay.report.renderers.{found.module}").write(
         blocks, lang, title=title, made=made, stamp=stamp, **({"note": note} if note else {})
     )

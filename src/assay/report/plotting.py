@@ -15,7 +15,7 @@ from assay.formats.files import check_outputs, write_atomically
 from assay.messages import say
 from assay.report import charts
 from assay.report.blocks import Block, Chart, Fold, Section
-from assay.report.document import write
+from assay.report.document import check_language, write
 from assay.report.tables import Table
 from assay.report.views.result import pages
 
@@ -118,6 +118,7 @@ def find_plots(
     queries: Queries | str | os.PathLike[str] | None, lang: Lang,
 ) -> Plots:  # fmt: skip
     """Make all charts that results have something for."""
+    check_language(lang)
     loaded = load_all(results)
     evidence = find_evidence(loaded, judgments=judgments, runs=runs, queries=queries)
     inputs = (*(one.file for one in loaded if one.file is not None), *evidence.files)

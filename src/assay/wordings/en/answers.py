@@ -67,6 +67,7 @@ TEXTS = {
     "agreement.embedding": "embedding: Spearman {rho} ({embedder}) with people's faithfulness on MTRAG (220 answers); {sees}",
     "agreement.embedder": "embedding: it is not known how far {embedder} agrees with people (wordllama: Spearman .60 on MTRAG); {sees}",
     "agreement.sees": "of small changes it notices those to numbers, names, negation, opposites and word order",
+    "agreement.unlike": "{labels}: without a judge, no sign of agreement with people (Spearman between -.1 and .1 with each of their grades on MTRAG, 220 answers): decide nothing by {n:it|them}",
     "agreement.llm": "llm: how far this judge agrees with people is unknown until its verdicts are compared with theirs",
     "answers.systems_unnamed": "{systems} systems, {n:,} {n:sample|samples}",
 }

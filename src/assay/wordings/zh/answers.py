@@ -67,6 +67,7 @@ TEXTS = {
     "agreement.embedding": "embedding：在 MTRAG（220 个回答）上与人工忠实度的 Spearman 相关为 {rho}（{embedder}）；{sees}",
     "agreement.embedder": "embedding：{embedder} 与人的一致程度未知；wordllama 在 MTRAG 上的 Spearman 相关为 .60；{sees}",
     "agreement.sees": "对局部改动，只能识别数字、名称、否定、反义和语序的变化",
+    "agreement.unlike": "{labels}：没有评审模型时，看不出与人工评分一致（在 MTRAG 的 220 个回答上，与人工各项评分的 Spearman 相关都在 -.1 与 .1 之间）：不要据此作决定",
     "agreement.llm": "llm：在与人工判断比较之前，不知道该评审模型与人的一致程度",
     "answers.systems_unnamed": "{systems} 个系统，{n:,} 个样本",
 }
