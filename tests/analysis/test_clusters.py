@@ -71,5 +71,7 @@ def test_clusters_are_read_from_a_table(tmp_path):
     (tmp_path / "q.jsonl").write_text('{"query_id": "q1", "passage": 3}\n{"query_id": "q2", "passage": null}\n')
     assert read_clusters(str(tmp_path / "c.csv")) == {"q1": "a", "q2": "a"}
     assert read_clusters(f"{tmp_path / 'q.jsonl'}:passage") == {"q1": "3", "q2": "q2"}
+    (tmp_path / "t.csv").write_text("query_id,lang,topic\nq1,en,a\nq2,en,a\n")  # read as the text, too
+    assert read_clusters(f"{tmp_path / 't.csv'}:topic") == {"q1": "a", "q2": "a"}
     with pytest.raises(assay.UnknownName, match="passage"):
         read_clusters(f"{tmp_path / 'q.jsonl'}:pasage")

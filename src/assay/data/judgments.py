@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from assay.data.source import Source
 
 
+_LARGEST = 1e100  # of a grade: sums of gains stay numbers
 CLICKS = "clicks:"  # the beginning of the name of a click model as the judge
 
 
@@ -65,9 +67,9 @@ class Judgments:
         drawn = ["inclusion"] if "inclusion" in frame.columns else []
         frame = frame.select(*keys, pl.col("grade", *drawn).cast(pl.Float64))
         place = None if source is None else source.label
-        if not frame["grade"].is_finite().all():
-            odd = frame.filter(~pl.col("grade").is_finite())
-            raise _not_finite(odd["grade"][0], odd["query_id"][0], odd["doc_id"][0], source)
+        if not (usable := frame["grade"].is_finite() & (frame["grade"].abs() <= _LARGEST)).all():
+            odd = frame.filter(~usable)
+            raise _unusable(odd["grade"][0], odd["query_id"][0], odd["doc_id"][0], source)
         if dedupe:
             frame = frame.unique(keys, keep="first", maintain_order=True)
         frame = frame.sort(keys, maintain_order=True)
@@ -123,10 +125,10 @@ class Judgments:
     @classmethod
     def of_pool(cls, pool: Pool, *, source: Source | None = None, empty: tuple[str, ...] = ()) -> Judgments:
         """Take a pool."""
-        odd = np.flatnonzero(~np.isfinite(pool.grade))
+        odd = np.flatnonzero(~(np.abs(pool.grade) <= _LARGEST))
         if len(odd):
             query = pool.queries[int(np.searchsorted(pool.first, odd[0], side="right")) - 1]
-            raise _not_finite(float(pool.grade[odd[0]]), query, pool.names[odd[0]], source)
+            raise _unusable(float(pool.grade[odd[0]]), query, pool.names[odd[0]], source)
         return cls._check(cls(pool, source, empty=empty))
 
     def __len__(self) -> int:
@@ -219,7 +221,19 @@ def schema() -> dict[str, type[pl.DataType]]:
     return {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 
 
-def _not_finite(grade: float, query: str, doc: str, source: Source | None) -> InputError:
+def _unusable(grade: float, query: str, doc: str, source: Source | None) -> InputError:
+    path = None if source is None else source.label
+    if math.isfinite(grade):
+        return InputError(
+            say(
+                "the grade {grade} of document {doc} for query {query} is too large (at most {most})",
+                grade=f"{grade:g}",
+                doc=excerpt(doc),
+                query=excerpt(query),
+                most=f"{_LARGEST:g}",
+            ),
+            path=path,
+        )
     return InputError(
         say(
             "the grade {grade} of document {doc} for query {query} is not a finite number",
@@ -227,7 +241,7 @@ def _not_finite(grade: float, query: str, doc: str, source: Source | None) -> In
             doc=excerpt(doc),
             query=excerpt(query),
         ),
-        path=None if source is None else source.label,
+        path=path,
         hint=say("give every judged document a number"),
     )
 

@@ -75,7 +75,10 @@ def read_queries(place: str | os.PathLike[str], *, encoding: str | None = None) 
     text = columns.find([name for name in frame.columns if name != query], columns.QUERY_TEXT, path=source.label)
     assert query is not None
     named = {query: "query_id"} | ({text: "text"} if text else {})
-    frame = frame.rename(named).with_columns(query_id=refuse_repeats(frame, query, source.label))
+    # A title or a topic is read as the text where nothing else is, and may be an attribute all the same.
+    guessed = text is not None and columns.key_of(text) not in columns.QUERY_TEXT.keys
+    kept = [frame[text]] if text is not None and guessed else []
+    frame = frame.rename(named).with_columns(*kept, query_id=refuse_repeats(frame, query, source.label))
     if text:
         frame = frame.with_columns(text=tables.text_column(frame, "text", source.label))
     return Queries(frame, (*notes, *columns.notes({"query_id": query, "text": text})))

@@ -16,6 +16,7 @@ TEXTS: dict[str, str] = {
     "the score {score} of document {doc} for query {query} is not a finite number": "查询 {query} 的文档 {doc} 分数为 {score}，不是有限的数",
     "the scores of the run cannot be read as numbers": "检索结果中的分数无法读作数值",
     "the grade {grade} of document {doc} for query {query} is not a finite number": "查询 {query} 的文档 {doc} 等级为 {grade}，不是有限的数",
+    "the grade {grade} of document {doc} for query {query} is too large (at most {most})": "查询 {query} 的文档 {doc} 等级为 {grade}，过大（最大 {most}）",
     "the grade {grade} of document {doc} for query {query} is not a number": "查询 {query} 的文档 {doc} 等级为 {grade}，不是数值",
     "the grades cannot be read as numbers": "等级无法读作数值",
     "give every judged document a number": "请为每个已标注文档给出一个数值",
