@@ -41,7 +41,7 @@ TEXTS = {
     "help.diagnose.line": "找出检索在哪里失败，以及该怎么办。",
     "help.diagnose": "将 RUN 的数值与协议的目标值对照，指出在哪里、对哪些查询未达标。",
     "help.gate.line": "在持续集成中决定一项改动能否通过。",
-    "help.gate": "只有 RESULT（或 JUDGMENTS 下 RUN）的数值足够好时，改动才能通过。RESULT 也可以是 bench 的结果（p50_ms、p95_ms、p99_ms、mean_ms、throughput、errors、error_rate）或 cost 的结果（cost_per_query、cost_per_1000、cost_per_day），或实验的结果，其中的系统两者都有。\n\n有规则未通过时退出码为 1。与基线比较时，下降得到证实才不通过：无害的改动至多有 5% 被拦下；nDCG@10 真实下降 0.03 时，100 个查询约有三分之一的概率拦下，500 个查询有九成（曲线见 docs/decisions.md）。无法判定的规则会给出警告并通过，加 --strict 则不通过，此时约五分之一的无害改动会被拦下。本应有值的查询或样本没有值时（调用失败、由其他方法判定、缺少回答），该指标不通过；--min-coverage 规定至少要有多大比例有值。拒答以及指标不适用的情况不计入。",
+    "help.gate": "只有 RESULT（或 JUDGMENTS 下 RUN）的数值足够好时，改动才能通过。RESULT 也可以是 bench 的结果（p50_ms、p95_ms、p99_ms、mean_ms、throughput、errors、error_rate）或 cost 的结果（cost_per_query、cost_per_1000、cost_per_day），或实验的结果，其中的系统两者都有。\n\n有规则未通过时退出码为 1。与基线比较时，下降得到证实才不通过：无害的改动约有 5% 被拦下；nDCG@10 真实下降 0.03 时，100 个查询约有四成的概率拦下，500 个查询有九成（曲线见 docs/decisions.md）。无法判定的规则会给出警告并通过，加 --strict 则不通过，此时约五分之一的无害改动会被拦下。本应有值的查询或样本没有值时（调用失败、由其他方法判定、缺少回答），该指标不通过；--min-coverage 规定至少要有多大比例有值。拒答以及指标不适用的情况不计入。",
     "help.check.line": "说明文件是什么，以及其中的错误和可疑之处。",
     "help.check": "在问题变成数字之前找出它：可同时检查相关性标注和 RUN，也可单独检查任何文件（标注、检索结果、样本、查询、文档、实验、协议、规则、费用、结果）。发现问题时退出码为 1。",
     "help.compare.line": "哪个系统更好，好多少，差异是否真实。",
