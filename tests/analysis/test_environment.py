@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import assay
 from assay.analysis import environment
 from assay.installation import install_command
@@ -22,6 +24,12 @@ def test_a_server_that_answers_is_reachable(monkeypatch):
     with FakeLLM() as server:
         monkeypatch.setenv("ASSAY_BASE_URL", server.url)
         assert assay.describe_environment().reachable
+
+
+@pytest.mark.parametrize("address", ["http://[.0.0.1:9", "http://127.0.0.1:port/v1"])
+def test_an_address_that_cannot_be_read_is_none(call, monkeypatch, address):
+    monkeypatch.setenv("ASSAY_BASE_URL", address)
+    assert call("env")[0] == 0
 
 
 def test_a_missing_package_is_named_with_the_extra_it_belongs_to(monkeypatch):

@@ -64,6 +64,12 @@ def test_an_address_where_nothing_listens_is_named(address):
             sessions.check_route(place)
 
 
+def test_an_address_with_half_a_bracket_is_refused():
+    assert not sessions.is_here("spark://[.0.0.1:7077")
+    with pytest.raises(UsageError, match="nothing answers at s"):
+        sessions.check_route("spark://[.0.0.1:7077")
+
+
 def test_without_spark_the_command_that_installs_it_is_named(monkeypatch):
     monkeypatch.setattr(sessions, "find_spec", lambda name: None)
     with pytest.raises(MissingPackage, match=r"pip install .*\[spark\]"):

@@ -795,6 +795,7 @@ FOUND = {
     "a score of four hundred digits in a search": ("h.json", '{"results": [{"id": "a", "score": 1' + "0" * 400 + "}]}", replies.search),
     "objects as grades of a pool": ("p.jsonl", '{"query_id": "q0", "doc_id": "d0", "inclusion": 1, "grade": {}}\n{"query_id": "q0", "doc_id": "d1", "inclusion": 1, "grade": 1}', pool),
     "objects as rounds of a pool": ("p.jsonl", '{"query_id": "q0", "doc_id": "d0", "inclusion": 1, "grade": 1, "round": {}}\n{"query_id": "q0", "doc_id": "d1", "inclusion": 1, "grade": 1, "round": 1}', pool),
+    "half a bracket in the address of an application": ("app.toml", 'app = "http://[.0.0.1:9/ask"\n', replies.app_file),
     "a grade beyond all sums": ("q.txt", "q1 0 d1 1e308\nq1 0 d4 1e308\nq1 0 d5 1e308\n", lambda place: assay.evaluate(str(place), {"q1": {"d1": 2.0, "d4": 1.0, "d5": 0.5}}, ["ndcg"])),
     "a grade of a pool beyond all sums": ("p.jsonl", '{"query_id": "q0", "doc_id": "d0", "inclusion": 1, "grade": 1}\n{"query_id": "q0", "doc_id": "d1", "inclusion": 0.25, "grade": 1e308}', pool),
     "an object as judge of a pool": ("p.jsonl", '{"query_id": "q0", "doc_id": "d0", "inclusion": 1, "grade": 1, "judge": {"a": 1}}', pool),

@@ -112,10 +112,13 @@ def _is_installed(package: str) -> bool:
 
 def _server(address: str) -> tuple[str, bool]:
     """The host of an address without anything secret in it, and whether something answers there."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return "", False
     if not parts.hostname:
         return "", False
-    port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
         with socket.create_connection((parts.hostname, port), timeout=_PATIENCE):
             return f"{parts.hostname}:{port}", True

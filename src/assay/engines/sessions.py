@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -87,7 +88,9 @@ def _settings(master: str) -> dict[str, str]:
 
 def is_here(master: str) -> bool:
     """Return whether all workers of a master are on this machine."""
-    return bool(_HERE.fullmatch(master)) or urlsplit(master).hostname in {"localhost", _LOOPBACK}
+    with suppress(ValueError):
+        return bool(_HERE.fullmatch(master)) or urlsplit(master).hostname in {"localhost", _LOOPBACK}
+    return False
 
 
 def check_java() -> None:
@@ -133,11 +136,11 @@ def _java() -> str | None:
 
 def check_route(address: str) -> None:
     """Refuse an address at which nothing listens; only those with a host are looked at."""
-    parts = urlsplit(address.partition(",")[0])
-    if parts.scheme not in {"spark", "sc"}:
-        return
-    port = _CONNECT_PORT if parts.scheme == "sc" else _MASTER_PORT
     try:
+        parts = urlsplit(address.partition(",")[0])
+        if parts.scheme not in {"spark", "sc"}:
+            return
+        port = _CONNECT_PORT if parts.scheme == "sc" else _MASTER_PORT
         place = parts.hostname or "", parts.port or port
         socket.create_connection(place, timeout=_PATIENCE).close()
     except (OSError, ValueError):

@@ -71,7 +71,10 @@ class AppSettings:
 
     def shape(self, url: str = "") -> Shape:
         """What is sent and how replies are read."""
-        chat = urlsplit(url).path.endswith(_CHAT)
+        try:
+            chat = urlsplit(url).path.endswith(_CHAT)
+        except ValueError:
+            raise UsageError(say("the address cannot be read: expected http://HOST:PORT/PATH")) from None
         extra: dict[str, Any] = {"model": self.model} if self.model else {}
         extra |= {"stream": True} if self.stream else {}
         extra |= {"stream_options": {"include_usage": True}} if self.stream and chat else {}

@@ -9,16 +9,19 @@ import os
 import random
 import re
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import assay
 from assay.data import joining
+from assay.errors import Repeated
 from assay.formats import files, pipes
 from assay.formats.files import Input
 from assay.formats.reading import open_run
 from assay.formats.trec import pieces, reading
+from assay.formats.trec.reading import locate
 
 MEASURES = ["map", "ndcg@3", "recip_rank", "P@5", "bpref", "num_ret"]
 
@@ -299,3 +302,19 @@ def test_a_long_pipe_cannot_be_read_a_second_time_and_its_faults_are_named(piped
         piped(scattered, judgments)
     with pytest.raises(assay.InputError, match=f":{len(rows) + 1}: score 'high' is not a number"):
         piped("".join([*rows, "q99 Q0 d1 1 high t\n"]).encode(), judgments)
+
+
+def test_a_document_that_is_listed_twice_is_found_without_unpacking_the_rest(tmp_path):
+    lines = [f"q{i // 1000} Q0 d{i} 1 {-i} t\n" for i in range(200_000)]
+    lines[7] = lines[3]
+    (tmp_path / "a.run.gz").write_bytes(gzip.compress("".join(lines).encode(), 1))
+    file = Input.at(tmp_path / "a.run.gz")
+    assert file.is_stream
+    tracemalloc.start()
+    try:
+        found = locate(file.source, Repeated("q0", "d3", "listed"))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "(lines 4 and 8)" in str(found)
+    assert peak < 3_000_000 < sum(map(len, lines))

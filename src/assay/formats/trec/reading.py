@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from assay.data.source import Source
 
 _SLICE = 1 << 23  # bytes
+_PIECE = 1 << 18  # bytes
 JUDGE_LINE = "# judge: "
 
 
@@ -86,12 +87,25 @@ def locate(source: Source | None, error: Repeated) -> Repeated:
     if source is None or source.path is None or not source.path.is_file():
         return error
     lines = []
-    data = Input.at(source.path, source.encoding).data.removeprefix(BOM)
-    for number, line in enumerate(data.split(b"\n"), 1):
-        fields = line.split(None, 3)
+    for number, line in enumerate(_lines_of(Input.at(source.path, source.encoding)), 1):
+        fields = line.removeprefix(BOM).split(None, 3) if number == 1 else line.split(None, 3)
         if len(fields) > 2 and fields[0] == error.query.encode() and fields[2] == error.doc.encode():  # noqa: PLR2004
             lines.append(number)
-    return Repeated(error.query, error.doc, error.verb, path=source.label, lines=lines[:2])
+            if len(lines) == 2:  # noqa: PLR2004
+                break
+    return Repeated(error.query, error.doc, error.verb, path=source.label, lines=lines)
+
+
+def _lines_of(file: Input) -> Iterator[bytes]:
+    """The lines of a file one by one, as a large one that is packed does not fit into memory as a whole."""
+    if not file.is_stream:
+        yield from BytesIO(file.data)
+        return
+    rest = b""
+    for block in file.stream(_PIECE):
+        *lines, rest = (rest + block).split(b"\n")
+        yield from lines
+    yield rest
 
 
 def read_whole_grades(place: str) -> Judgments:
