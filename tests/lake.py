@@ -164,7 +164,7 @@ def judged_rows(judgments: Judgments) -> pl.DataFrame:
 # Event logs, and what commands make of them ---------------------------------------------------------------------------
 
 
-def say_all(log: Any) -> list[Any]:
+def say_all(log: Any, control: str | None = None) -> list[Any]:
     """All that the three commands make of a log, or why they refuse it."""
     found: list[Any] = [list(map(str, log.remarks))]
     for make in (
@@ -173,12 +173,12 @@ def say_all(log: Any) -> list[Any]:
         lambda: assay.click_judgments(log, least=1),
         lambda: assay.click_judgments(log, "pbm", least=2, queries={"q7": "GREEN tea"}),
         lambda: assay.click_judgments(log, "ctr", least=1, cuts="value"),
-        lambda: assay.ab_test(log, "any_click,query_latency,clicks", control="control", least_users=1, planned=2),
+        lambda: assay.ab_test(log, "any_click,query_latency,clicks", control=control, least_users=1, planned=2),
     ):
         try:
             found.append(make().to_dict())
         except AssayError as error:
-            found.append(str(error))
+            found.append(str(error.message))
     return found
 
 

@@ -230,30 +230,31 @@ def logs(engine: Engine, folder: Path, wanted: Collection[str]) -> dict[str, lis
     """What is measured and judged in logs: with every fault in tables, of the demo in lines, and in frames of Spark."""
     found = {}
     for name, place, more in (
-        ("log_random", "random_log", {"attributes": ["area"]}), ("log_lines", "demo_log", {}), ("log_frame", "flat.parquet", {}),
+        ("log_random", "random_log", {"attributes": ["area"], "fold_variants": True}), ("log_lines", "demo_log", {}), ("log_frame", "flat.parquet", {}),
     ):  # fmt: skip
         if name not in wanted:
             continue
         given: Any = str(folder / place)
+        control = None if name == "log_random" else "bm25"
         if engine.name == "local":
-            found[name] = tell_all(assay.read_events(given, **more))
+            found[name] = tell_all(assay.read_events(given, **more), control)
             continue
         if name == "log_frame":
             given = engine.session.read.parquet(given)  # whose rows have no order
         with read_event_tables(given, engine=engine, **more) as log:
-            found[name] = tell_all(log)
+            found[name] = tell_all(log, control)
     return found
 
 
-def tell_all(log: Any) -> list[str]:
+def tell_all(log: Any, control: str | None = None) -> list[str]:
     """What commands make of a log, every bit of it."""
-    return [json.dumps(one, default=str) for one in say_all(log)]
+    return [json.dumps(one, default=str) for one in say_all(log, control)]
 
 
 def losing(engine: Engine, folder: Path) -> dict[str, list[str]]:
     """A log that is measured before and after an executor that keeps its rows was killed."""
     if engine.name == "local":
-        return {LOST: tell_all(assay.read_events(folder / "random_log"))}
+        return {LOST: tell_all(assay.read_events(folder / "random_log", fold_variants=True))}
     marks = folder / f"marks_{LOST}"
     kept = str(marks)
 
@@ -272,7 +273,7 @@ def losing(engine: Engine, folder: Path) -> dict[str, list[str]]:
                 os.kill(int(daemon[1]), signal.SIGKILL)
         return frame.select(pl.len())
 
-    with read_event_tables(str(folder / "random_log"), engine=engine) as log:
+    with read_event_tables(str(folder / "random_log"), engine=engine, fold_variants=True) as log:
         log.over_users(kill)
         return {LOST: tell_all(log)}
 
