@@ -33,6 +33,7 @@ from assay.analysis.economics import read_costs
 from assay.analysis.evidence import load, load_all
 from assay.analysis.gate_rules import read_rules
 from assay.analysis.history_index import read_history
+from assay.analysis.judge_check import find_files_of_people, find_judged_files, people_of_file
 from assay.analysis.label_tasks import find_relevance_files, read_relevance_task
 from assay.analysis.nugget_tasks import find_nugget_files, read_nugget_task
 from assay.analysis.pair_tasks import read_pair_task
@@ -549,6 +550,17 @@ def history(place):
     return read_history(on_desk(place))
 
 
+def judge_check(place):
+    space = on_desk(place)
+    files = [one.file for one in find_judged_files(space)] + find_files_of_people(space)
+    return [people_of_file(space, file) for file in files]
+
+
+def event_tables(place):
+    with assay.read_event_tables(place, engine="local") as log:
+        return assay.log_metrics(log, "clicks, ctr@10").to_dict()
+
+
 def bad_requests(place):
     space = on_desk(place)
     return [read_bad_requests(space, file) for file in find_bad_files(space)]
@@ -658,6 +670,8 @@ READERS = {
     "run.csv": (csv(ROWS), [evaluate]),
     "run.tsv": (csv(ROWS, "\t"), [evaluate]),
     "grades.csv": (csv(GRADES), [assay.read_judgments]),
+    "checked.csv": (csv([{**one, "human": 1} for one in GRADES]), [judge_check]),
+    "checked.jsonl": (jsonl([{**one, "human": 1} for one in GRADES]), [judge_check]),
     "beir.tsv": (csv([{"query-id": "q1", "corpus-id": "d1", "score": 1}], "\t"), [read_beir]),
     "run.json": (b'{"q1": {"d1": 2.5, "d2": 1}, "q2": ["d3", "d4"]}', [evaluate, assay.read_judgments, check]),
     "rows.json": (b"[" + jsonl(ROWS[:3]).strip().replace(b"\n", b",") + b"]", [evaluate]),
@@ -683,13 +697,13 @@ READERS = {
     "labels.json": (b'{"a": "first", "b": "second"}', [lambda place: read_labels(str(place))]),
     "shown.csv": (csv([{"item_id": "ab"[i % 2], "position": 1 + i % 3, "click": i % 2, "propensity_score": 0.5, "query": "tea"} for i in range(6)]), [replay]),
     "shown.ndjson": (jsonl(SHOWN), [replay, assay.interleaving_test, lambda place: replay(place, {"q": ["a"]})]),
-    "ubi.ndjson": (jsonl(EVENTS), [events, events_with_attributes, check, use_log, watch]),
+    "ubi.ndjson": (jsonl(EVENTS), [events, events_with_attributes, check, use_log, watch, event_tables]),
     "ubi.ndjson.gz": (gzip.compress(jsonl(EVENTS), 1), [events]),
     "ubi.json": (b"[" + jsonl(EVENTS[1:]).strip().replace(b"\n", b",") + b"]", [events]),
     "clicks.csv": (csv(CLICKS), [events, check, watch]),
     "log.csv": (csv(LOG), [use_log]),
     "clicks.jsonl": (jsonl(CLICKS), [events, check, watch]),
-    "clicks.parquet": (parquet(CLICKS, compression="uncompressed"), [events, check]),
+    "clicks.parquet": (parquet(CLICKS, compression="uncompressed"), [events, check, event_tables]),
     "nested.parquet": (parquet([one for one in EVENTS[1:] if "_source" not in one]), [events, events_with_attributes]),
     "set-set.json": (manifest_of_set(), [use_set]),
     "set-queries.jsonl": (jsonl([{"query_id": "q1", "text": "is tea hot"}]), [grow_set]),
@@ -948,7 +962,7 @@ NO_READERS = {
     "words of the command line and of the environment, tested in tests/test_long_texts.py": {
         "online.guardrails:read_guardrail", "online.click_judgments:read_cuts", "online.watching.outbox:read_headers",
     },
-    "calls readers that are here": {"cli.inputs:read_judged", "cli.inputs:read_runs", "cli.reporting:load_named", "formats.trec.pieces:read_ahead"},
+    "calls readers that are here": {"cli.inputs:read_judged", "cli.inputs:read_runs", "cli.reporting:load_named", "formats.trec.pieces:read_ahead", "analysis.result_difference:read_lists"},
     "passes bytes on as they come, tested with broken connections in tests/serving": {"serving.endpoints:read_parts"},
     "runs code by intention": {"pipeline.stages:load"},
     "messages of the library, and the address to listen on": {"formats.traces.otlp_protobuf:load_messages", "server.watching:read_address", "server.workbench.opening:open_workbench"},
