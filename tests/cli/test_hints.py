@@ -213,8 +213,8 @@ def test_a_file_of_another_kind_is_told_with_the_command_that_reads_it(line, kin
 
 def test_every_kind_of_file_has_a_command_that_reads_it():
     # Any other TOML is called a protocol; a set is a folder, of which every command reads its part.
-    # Gold spans are named in an experiment, and read by no command themselves.
-    assert set(SORTS) == set(get_args(FileKind)) - {"protocol", "set", "gold"}
+    # Gold spans are named in an experiment, and nuggets are edited in the workbench: no command takes them as a file.
+    assert set(SORTS) == set(get_args(FileKind)) - {"protocol", "set", "gold", "nuggets"}
 
 
 def test_hints_are_given_only_where_the_option_exists():
