@@ -81,7 +81,7 @@ def test_values_below_a_threshold_get_status_and_advice_in_both_languages():
     english = write(report.table(found), "markdown", "en")
     chinese = write(report.table(found), "markdown", "zh")
     for measure, (target, advice, advice_zh) in S2.items():
-        row = rf"\| {measure} \| 0\.[01][0-9]* \| \[[^|]*\] \| >= {target:g} \|  \| "
+        row = rf"\| {measure} \| 0\.[01][0-9]* \| \[[^|]*\] \| >= {target:g} \| "
         assert re.search(rf"{row}low \| {advice} \|", english), measure
         assert re.search(rf"{row}偏低 \| {advice_zh} \|", chinese), measure
 

@@ -188,7 +188,7 @@ def test_systems_that_change_places_are_named_with_the_judge_that_differs():
     worst = (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3)) - 1  # of one query of two
     assert swap.low == pytest.approx(worst / 2)
     assert swap.high == pytest.approx((1 - 1 / math.log2(3)) / 2)
-    assert panel.compared == 1
+    assert panel.pairs_of_systems == 1
     assert "depends on the judge" in panel.to_markdown()
 
 

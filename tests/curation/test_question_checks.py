@@ -46,7 +46,7 @@ def test_the_longest_shared_run_is_counted_in_words_and_chinese_characters(quest
     ],
 )
 def test_what_repeats_the_passage_is_copied(question, text, copied):
-    assert compare_wording(question, text).copied == copied
+    assert compare_wording(question, text).is_copy == copied
 
 
 def test_an_independent_count_of_shared_runs_agrees():
@@ -68,7 +68,7 @@ def test_nine_in_ten_questions_that_people_wrote_pass(shared, lang, most):
     asked = [
         (qa["question"], one["context"]) for article in articles for one in article["paragraphs"] for qa in one["qas"]
     ]
-    copied = sum(compare_wording(question, text).copied for question, text in asked[::4])
+    copied = sum(compare_wording(question, text).is_copy for question, text in asked[::4])
     assert copied < most * len(asked[::4])
     others = [q for q, _ in asked if mentions_passage(q) or is_malformed(q) or not is_in_language(q, lang)]
     assert len(others) < 0.005 * len(asked)

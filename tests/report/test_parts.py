@@ -160,7 +160,7 @@ def test_junit_is_a_format_of_outcomes_and_of_nothing_else():
 def test_every_renderer_is_a_module_of_its_own_and_in_the_table():
     import assay.report.renderers as folder
 
-    modules = {one.name for one in iter_modules(folder.__path__)} - {"drilldown", "plain", "tips"}
+    modules = {one.name for one in iter_modules(folder.__path__)} - {"answer_panes", "drilldown", "plain", "tips"}
     assert modules == {one.module for one in RENDERERS}
     assert all(callable(import_module(f"assay.report.renderers.{name}").write) for name in modules)
 
@@ -240,6 +240,8 @@ ONE_ENGLISH = {
     "unknown": "a price that no list has is 未知, a stage that cannot be told 无法判断",
 }
 ONE_CHINESE = {
+    "检索": "a stage of an experiment, and a column of what it found",
+    "回答": "a stage of an experiment, and what it makes",
     "没有相关文档": "the stage at which a query fails, and what check finds",
 }
 

@@ -33,7 +33,7 @@ TEXTS = {
     "proposal.more_vectors": "search by vectors could be compared too: {command}",
     "proposal.more_reranker": "a reranker could be compared too: {command}",
     "proposal.more_slow_reranker": "minilm as a reranker would take about {command} minutes here and is left out",
-    "proposal.more_with_reranker": "to compare minilm all the same, run it with: --yes {command}",
+    "proposal.more_with_reranker": "to compare minilm all the same: assay run FOLDER --yes {command}",
     "proposal.more_fewer_questions": "with fewer questions, minilm is compared in a few minutes: -n {command}",
     "proposal.known_items": "{n:,} simulated known {n:item|items} made from the documents",
     "proposal.model_questions": "{n:,} {n:question|questions} that {model} writes from the documents and checks",

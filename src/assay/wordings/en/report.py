@@ -267,7 +267,7 @@ TEXTS = {
     "decision.figure": "{measure}, {system} against {baseline}, {n:,} {n:query|queries}",
     "decision.figure_mean_of_answers": "{measure}, {system}, {n:,} {n:answer|answers}",
     "decision.figure_mean": "{measure}, {system}, {n:,} {n:query|queries}",
-    "decision.real_queries": "Ask questions of people: known items show what breaks and compare sizes of chunks, and more of them would not choose a retriever. Put queries and judgments of people into the folder, or let a language model write questions (--judge).",
+    "decision.real_queries": "Ask questions of people: known items show what breaks and compare sizes of chunks, and more of them would not choose a retriever. Put queries and judgments of people into the folder, or let a language model write questions (assay run FOLDER --judge).",
     "decision.more_queries": "Judge more queries: with these {n:,}, only a true difference of {detectable:.4f} or more would be detected 80% of the time (assay compare --plan says how many it takes).",
     "decision.read_lost": "Read the {n:,} {n:query|queries} on which {system} lost against {baseline}.",
 }

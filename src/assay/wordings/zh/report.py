@@ -275,7 +275,7 @@ TEXTS = {
     "decision.figure": "{measure}，{system} 相对 {baseline}，{n:,} 个查询",
     "decision.figure_mean_of_answers": "{measure}，{system}，{n:,} 个回答",
     "decision.figure_mean": "{measure}，{system}，{n:,} 个查询",
-    "decision.real_queries": "改用真实用户的问题：已知条目查询能发现问题、比较分块大小，但再多也不能用来选择检索方法。请把真实用户的查询和标注放入文件夹，或由大模型来写问题（--judge）。",
+    "decision.real_queries": "改用真实用户的问题：已知条目查询能发现问题、比较分块大小，但再多也不能用来选择检索方法。请把真实用户的查询和标注放入文件夹，或由大模型来写问题（assay run 文件夹 --judge）。",
     "decision.more_queries": "标注更多查询：以现有的 {n:,} 个查询，真实差异达到 {detectable:.4f} 才有 80% 的机会被检出（assay compare --plan 会给出所需的查询数）。",
     "decision.read_lost": "查看 {system} 相对 {baseline} 下降的 {n:,} 个查询。",
 }

@@ -55,6 +55,10 @@
     else if (!sent) button.click();
   });
 
+  // Where a page goes on; keys that were pressed before may have chosen another place.
+  const first = document.querySelector("[data-first]");
+  if (first && document.activeElement === document.body) first.focus();
+
   // What goes on by itself is asked for again, every so many seconds and when the page is looked at once more.
   let next = 0;
   async function look() {
