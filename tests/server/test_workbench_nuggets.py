@@ -63,6 +63,14 @@ def adding(page):
     return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text))
 
 
+def test_questions_are_those_of_people_and_not_the_trace_of_an_experiment(ann, folder):
+    rows = [{"query_id": "q1", "query": "green tea", "combination": "bm25", "retrieved": ["d1"]}]
+    for name in ("trace.jsonl", "asked.jsonl"):
+        write_lines(folder / name, rows)
+    shown = ann.get("/nuggets").text
+    assert "asked.jsonl" in shown and "trace.jsonl" not in shown
+
+
 def test_nuggets_are_added_reworded_weighed_merged_and_removed_and_all_of_it_undone(ann, folder):
     states = [saved(ann)]
     page = change(ann, ann.get(Q1), 0, text="about  80 degrees", importance="same")

@@ -21,7 +21,7 @@ from assay.errors import InputError, UnknownName, UsageError, cause
 from assay.formats.files import file_name, write_atomically
 from assay.formats.queries import read_queries
 from assay.formats.results import to_json
-from assay.formats.run_progress import PROGRESS
+from assay.formats.run_progress import PROGRESS, TRACE
 from assay.formats.writing import write_result, write_run
 from assay.messages import Said, say
 from assay.pipeline.experiment import load_experiment, make_setup, make_stages, read_data
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from assay.results.result import Result
 
 _RESULT = "result.json"
-_WRITTEN = ("runs", "queries", "samples", "unanswerable", "trace.jsonl", _RESULT)
+_WRITTEN = ("runs", "queries", "samples", "unanswerable", TRACE, _RESULT)
 _log = logging.getLogger(__name__)
 
 
@@ -104,7 +104,7 @@ class FinishedExperiment:
             _save_outcome(outcome, place)
         for outcome in self.unanswerable:
             _save_samples(outcome, place / "unanswerable")
-        write_atomically(place / "trace.jsonl", _lines(self._trace()))
+        write_atomically(place / TRACE, _lines(self._trace()))
         write_result(result, place / _RESULT)
         return place / _RESULT
 
@@ -196,7 +196,7 @@ def experiment_files(
     asked = load_experiment(path, only=only)
     folder = Path(output) if output else asked.output
     names = [f"{file_name(one.name)}.jsonl" for one in asked.combinations]
-    written = [folder / "result.json", folder / "trace.jsonl", folder / PROGRESS]
+    written = [folder / "result.json", folder / TRACE, folder / PROGRESS]
     written += [folder / part / name for part in ("runs", "samples", "unanswerable") for name in names]
     choices = [choice for one in asked.combinations for choice in one.choices.values()]
     measures = asked.evaluate.get("measures")

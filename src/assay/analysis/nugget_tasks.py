@@ -12,6 +12,7 @@ from assay.data.nuggets import Nugget, QuestionNuggets
 from assay.formats.nuggets import read_nuggets
 from assay.formats.queries import read_queries
 from assay.formats.reading import read_judgments
+from assay.formats.run_progress import TRACE
 from assay.formats.samples import read_samples
 from assay.lazy import pl
 
@@ -80,7 +81,8 @@ class NuggetSource:
 
 def find_nugget_files(space: Workspace) -> list[WorkFile]:
     """Files whose questions can be given nuggets: nuggets themselves first, then queries."""
-    return sorted(space.files("nuggets", "queries"), key=lambda file: (file.kind != "nuggets", file.name))
+    found = [file for file in space.files("nuggets", "queries") if file.path.name != TRACE]
+    return sorted(found, key=lambda file: (file.kind != "nuggets", file.name))
 
 
 def read_nugget_task(space: Workspace, file: WorkFile) -> NuggetTask:

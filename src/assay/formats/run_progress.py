@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from assay.results.run_progress import CombinationProgress
 
 PROGRESS = "progress"
+TRACE = "trace.jsonl"  # what each combination found for each query, in the same folder
 SIGN_SECONDS = 5.0  # between two signs of a process that has nothing new to say
 _SILENT_SECONDS = 60.0  # after which a process that cannot be looked for counts as gone
 _LAST = 2**31 - 1  # number of a process
