@@ -35,22 +35,22 @@ def find_answers(space: Workspace, systems: Sequence[System], query: str) -> lis
     """The answers that results hold, or that an experiment wrote beside its result, where a system has one."""
     found = []
     for one in systems:
-        stored = next((own for own in _stored(one) if own.sample.query_id == query), None)
+        stored = next((own for own in _samples_of(one) if own.sample.query_id == query), None)
         if stored is not None:
             found.append(AnswerBeside(one.name, replace(stored, system=one.name)))
-        elif (sample := _written(space, one, query)) is not None:
+        elif (sample := _find_written(space, one, query)) is not None:
             with suppress(AssayError):
                 judged = answers(Samples((sample,)), method="words").outcomes[0]
                 found.append(AnswerBeside(one.name, replace(judged, system=one.name), is_new=True))
     return found
 
 
-def _stored(system: System) -> list[JudgedSample]:
+def _samples_of(system: System) -> list[JudgedSample]:
     parts = system.result.result.every(AnswerDetails)
     return [one for part in parts for one in part.samples if part.name_of(one) in {"", system.own_name}]
 
 
-def _written(space: Workspace, system: System, query: str) -> Sample | None:
+def _find_written(space: Workspace, system: System, query: str) -> Sample | None:
     """The sample of a query in the file that an experiment wrote for a system."""
     folder = system.file.name.rpartition("/")[0]
     name = f"{folder + '/' if folder else ''}samples/{file_name(system.own_name)}.jsonl"

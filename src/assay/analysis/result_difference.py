@@ -131,7 +131,7 @@ class QueryTable:
         if wanted.zero in {"other", "both"}:
             kept &= self.after == 0
         if sought := wanted.text.strip().lower():
-            kept &= self._sought.str.contains(sought, literal=True).to_numpy()
+            kept &= self._texts.str.contains(sought, literal=True).to_numpy()
         return np.flatnonzero(kept)
 
     def count(self, sign: Sign) -> int:
@@ -147,7 +147,7 @@ class QueryTable:
         return {query: place for place, query in enumerate(self.ids)}
 
     @cached_property
-    def _sought(self) -> pl.Series:
+    def _texts(self) -> pl.Series:
         return (pl.Series(self.ids, dtype=pl.String) + " " + self.texts).str.to_lowercase()
 
 

@@ -39,7 +39,7 @@ def read_nuggets(place: str | os.PathLike[str]) -> tuple[QuestionNuggets, ...]:
     for number, row in tables.read_jsonl(source):
         query, question = _query_of(row, source.label, number)
         questions[query] = questions.get(query) or question
-        found[query] += [_nugget(one, source.label, number) for one in _listed(row, source.label, number)]
+        found[query] += [_nugget(one, source.label, number) for one in _list_nuggets(row, source.label, number)]
     if not questions:
         raise InputError(say("the file has no rows"), path=source.label, hint=say("expected at least one row"))
     return tuple(QuestionNuggets(query, text, tuple(found[query])) for query, text in questions.items())
@@ -87,7 +87,7 @@ def _query_of(row: Mapping[str, Any], label: str, line: int) -> tuple[str, str]:
     return str(query), question if isinstance(question, str) else ""
 
 
-def _listed(row: Mapping[str, Any], label: str, line: int) -> list[Any]:
+def _list_nuggets(row: Mapping[str, Any], label: str, line: int) -> list[Any]:
     listed = row.get(LIST) if LIST in row else [row]
     if not isinstance(listed, list):
         raise InputError(say("expected a list of nuggets, not {value}", value=excerpt(listed)), path=label, line=line)

@@ -143,7 +143,7 @@ class RunFollower:
         if state == "done":
             self._pass_stage()
         with self._lock:
-            self._change(state=state, stages=self._listed(), stage="", **numbers)
+            self._change(state=state, stages=self._list_stages(), stage="", **numbers)
             self._current, self._stage, self._stages = "", "", {}
 
     def score(self, name: str, measure: str, *, lower: bool, **numbers: Any) -> None:
@@ -186,14 +186,14 @@ class RunFollower:
         """How far the run is."""
         with self._lock:
             if self._current:
-                self._change(stages=self._listed(), stage=self._stage)
+                self._change(stages=self._list_stages(), stage=self._stage)
             return replace(
                 self._found, state=state, reason=reason, updated=_now(), seconds=time.monotonic() - self._start,
                 combinations=tuple(self._combinations.values()), apart=self._found.apart + self._judging[0],
                 apart_unpriced=self._found.apart_unpriced + self._judging[1],
             )  # fmt: skip
 
-    def _listed(self) -> tuple[StageProgress, ...]:
+    def _list_stages(self) -> tuple[StageProgress, ...]:
         work: Mapping[str, Counter[str]] = self._work.get(self._current, {})
         made, reused = (work.get(name, Counter()) for name in ("made", "reused"))
         return tuple(
