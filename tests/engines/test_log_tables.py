@@ -12,7 +12,7 @@ from assay.engines.local import LocalEngine
 from assay.errors import InputError, UsageError
 from assay.online.log_tables import read_event_tables
 from conftest import STRESS
-from lake import random_log, say_all
+from lake import random_log, say_all, scatter
 
 SEEDS = range(200 if STRESS else 2)
 READING = [{}, {"bots": "drop"}, {"fold_variants": True, "salt": "salt and pepper"}, {"first_position": 0}]
@@ -26,13 +26,16 @@ def small_parts(monkeypatch):
 
 @pytest.mark.parametrize("how", READING)
 def test_a_log_in_parts_says_what_it_says_in_one_place(tmp_path, how):
+    """The files of a folder are parts of one table; rows without a query id are in many of the parts."""
     compared = 0
     for seed in SEEDS:
-        place = tmp_path / f"{seed}.parquet"
-        random_log(random.Random(seed)).write_parquet(place)
+        place, rng = tmp_path / f"{seed}", random.Random(seed)
+        scatter(random_log(rng, 60 + 240 * (seed % 2)), place, 2, rng)
         whole = say_all(assay.read_events(place, attributes=["area"], **how))
         with read_event_tables(place, engine=LocalEngine(), attributes=["area"], **how) as log:
-            assert say_all(log) == whole
+            found = say_all(log)
+        # Where a log cannot be used, one error names its first file and the other the table.
+        assert found == [one.replace("/part-0.parquet", "") if isinstance(one, str) else one for one in whole]
         compared += sum(isinstance(one, dict) for one in whole)
     assert compared > 3 * len(SEEDS)  # most of it can be computed
 

@@ -99,6 +99,11 @@ class _ReadRows:
         found |= dict.fromkeys(_FLAGS, "boolean")
         return found | {REQUEST: "string", LOST: "string", FILE: "string", BLOCK: "long", PLACE: "long"}
 
+    @property
+    def origin(self) -> pl.Expr:
+        """What rows without an application have in common: their file."""
+        return pl.col(FILE)
+
     def number(self, frame: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
         """Add where rows are and what they belong to; rows without a place are ordered by what they hold."""
         found = _write_times(frame.drop("_line"))
@@ -108,7 +113,7 @@ class _ReadRows:
             pl.coalesce("query_id", alone).alias(REQUEST), pl.lit(None, pl.String).alias(LOST),
             by_content.alias("by content"),
         ).hstack(places)  # fmt: skip
-        application = pl.concat_str(pl.col("_application").fill_null(""), pl.lit("\n"), FILE)
+        application = pl.concat_str(pl.col("_application").fill_null(""), pl.lit("\n"), self.origin)
         placed = found.with_columns(pl.coalesce(PLACE, "by content").alias(PLACE), application.alias("_application"))
         return placed.select(*self.columns)
 
@@ -118,6 +123,11 @@ class ReadTable(_ReadRows):
     """Understands the rows of a table as those of a log; `asked` names columns."""
 
     asked: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def origin(self) -> pl.Expr:
+        """The table: its files are no more than parts."""
+        return pl.lit(self.label)
 
     def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Read some rows."""
@@ -174,7 +184,8 @@ class _CleanRequests:
     def open(self, rows: pl.DataFrame) -> tuple[pl.LazyFrame, RowKeys, list[EventFault]]:
         """The rows with their numbers, their keys, and what is wrong with them."""
         known = _read_times(rows.filter(pl.col(LOST).is_null()))
-        numbered = known.with_columns(_file=pl.lit(0, pl.Int32), _line=pl.lit(0, pl.Int64)).with_row_index("_row")
+        places = {"_file": pl.lit(0, pl.Int32), "_table": pl.lit(0, pl.Int32), "_line": pl.lit(0, pl.Int64)}
+        numbered = known.with_columns(**places).with_row_index("_row")
         frame = numbered.lazy()
         log, faults = set_aside(frame, [""])
         return frame, log, faults

@@ -50,9 +50,12 @@ class CleaningRules:
 
 def clean(files: Sequence[FileRows], attributes: Sequence[str], rules: CleaningRules) -> Events:
     """Put the rows of files together, and set aside or merge those that no measure may count."""
-    frame = pl.concat(
-        [one.frame.with_columns(_file=pl.lit(i, pl.Int32)) for i, one in enumerate(files)], how="vertical"
-    ).with_row_index("_row")
+    tables = [one.table or str(i) for i, one in enumerate(files)]
+    places = [
+        {"_file": pl.lit(i, pl.Int32), "_table": pl.lit(tables.index(one), pl.Int32)} for i, one in enumerate(tables)
+    ]
+    numbered = [one.frame.with_columns(**place) for one, place in zip(files, places, strict=True)]
+    frame = pl.concat(numbered, how="vertical").with_row_index("_row")
     _check_attributes(frame, attributes)
     faults = [fault for one in files for fault in one.faults]
     log, found = set_aside(frame, [one.source.portable for one in files])
@@ -168,8 +171,8 @@ def _is(action: str) -> pl.Expr:
 
 
 def name_application() -> pl.Expr:
-    """The application of a row; rows without one belong together by their file."""
-    return pl.concat_str(pl.col("_application").fill_null(""), pl.lit("\n"), pl.col("_file").cast(pl.String))
+    """The application of a row; rows without one belong together by their file, or their table."""
+    return pl.concat_str(pl.col("_application").fill_null(""), pl.lit("\n"), pl.col("_table").cast(pl.String))
 
 
 def _observe(log: RowKeys) -> list[EventFault]:

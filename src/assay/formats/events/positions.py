@@ -3,7 +3,8 @@
 A query in which position 0 occurs counts from 0; one in which something was shown at 1 and nothing at 0 counts from 1.
 A query that shows neither (its only event is a click at 4) counts as its application does, if the queries of that
 application which show it agree; where none shows it, an application in which 1 occurs and 0 never does counts from 1.
-What is left could be either, so that its positions are not used.
+What is left could be either, so that its positions are not used. A row without a query id stands for itself alone: it
+counts among what its application shows, and as its application does.
 """
 
 from __future__ import annotations
@@ -17,13 +18,17 @@ _GROUP = ["query", "application"]
 
 @dataclass(frozen=True)
 class Bases:
-    """Where positions begin: a table of queries with `base` 0, 1 or null where it is not known."""
+    """Where positions begin: a table of queries with `base` 0, 1 or null where it is not known.
+
+    Rows without a query id are `nameless`, one for each application, and no query.
+    """
 
     queries: pl.DataFrame
 
     def count(self, base: int | None) -> int:
         """Number of queries whose positions begin there."""
-        return int((self.queries["base"].is_null() if base is None else self.queries["base"] == base).sum())
+        named = self.queries.filter(~pl.col("nameless"))["base"]
+        return int((named.is_null() if base is None else named == base).sum())
 
     @property
     def changes(self) -> pl.DataFrame:
@@ -34,7 +39,8 @@ class Bases:
 def find_bases(keys: pl.LazyFrame, first: int | None = None) -> Bases:
     """Find where the positions of each query begin, or take it as told.
 
-    `keys` has `query`, `application`, `position` and `impression` (whether the row says that something was shown).
+    `keys` has `query`, `application`, `position`, `nameless` (whether the row has no query id) and `impression`
+    (whether it says that something was shown).
     """
     queries = look_at_queries(keys)
     return join_bases(queries, find_common(count_bases(queries)), first)
@@ -43,26 +49,25 @@ def find_bases(keys: pl.LazyFrame, first: int | None = None) -> Bases:
 def look_at_queries(keys: pl.LazyFrame) -> pl.DataFrame:
     """Where the positions of each query begin by its own rows: `own`, null where they do not show it."""
     position = pl.col("position")
-    queries = (
-        keys.filter(position.is_not_null())
-        .group_by(_GROUP)
-        .agg(
-            zero=(position == 0).any(),
-            shown=((position == 1) & pl.col("impression")).any(),
-            one=(position == 1).any(),
-        )
-        .collect(engine="streaming")
-    )
+    told = {"zero": position == 0, "shown": (position == 1) & pl.col("impression"), "one": position == 1}
+    rows = keys.filter(position.is_not_null())
+    asked = rows.filter(~pl.col("nameless")).group_by(_GROUP).agg(**{name: one.any() for name, one in told.items()})
+    alone = rows.filter("nameless").select(*_GROUP, **told).unique()
+    both = [asked.with_columns(nameless=pl.lit(value=False)), alone.with_columns(nameless=pl.lit(value=True))]
     own = pl.when(pl.col("zero")).then(0).when(pl.col("shown")).then(1)
-    return queries.with_columns(own=own.cast(pl.Int8))
+    return pl.concat(both).with_columns(own=own.cast(pl.Int8)).collect(engine="streaming")
 
 
 def join_bases(queries: pl.DataFrame, common: pl.DataFrame, first: int | None = None) -> Bases:
     """Where the positions of each query begin: as its own rows show, as in its application, or as told."""
     if first is not None:
-        return Bases(queries.with_columns(base=pl.lit(first, pl.Int8)))
-    joined = queries.join(common, on="application")
-    return Bases(joined.select(*_GROUP, "own", base=pl.coalesce("own", "common")))
+        base, joined = pl.lit(first, pl.Int8), queries
+    else:
+        base, joined = (
+            pl.coalesce(pl.when(~pl.col("nameless")).then("own"), "common"),
+            queries.join(common, on="application"),
+        )
+    return Bases(joined.select(*_GROUP, "nameless", base=base).unique())
 
 
 def count_bases(queries: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -69,11 +69,18 @@ def read_events(
     if not map and is_traces(named[0]):
         return read_traces(named, attributes=attributes, salt=salt).log(attributes)
     asked = Selection(dict(map or {}), tuple(name for name in dict.fromkeys(attributes) if name not in schema()))
-    inputs = [Input.at(place, encoding) for one in named for place in files_of(one)]
+    found = [(Input.at(place, encoding), _table_of(one, place)) for one in named for place in files_of(one)]
+    inputs = [source for source, _ in found]
     rules = CleaningRules(first_position, bots, fold_variants, salt)
     return _read_again(inputs, asked, rules) or clean(
-        [_read_file(one, asked) for one in inputs], asked.attributes, rules
+        [replace(_read_file(one, asked), table=table) for one, table in found], asked.attributes, rules
     )
+
+
+def _table_of(place: str | os.PathLike[str], file: str | os.PathLike[str]) -> str:
+    """The folder that a Parquet file was found in; empty for a file that was named itself, and for other files."""
+    is_part = os.fspath(file) != os.fspath(place) and os.fspath(file).lower().endswith(".parquet")
+    return os.fspath(place) if is_part else ""
 
 
 def open_log(log: Events | Places, attributes: Sequence[str] = ()) -> Events:

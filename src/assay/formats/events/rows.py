@@ -23,12 +23,14 @@ class FileRows:
 
     Beside the columns of a log the frame has `_line`, `_application`, `_agent` (the name of the browser), `_bare` (an
     event without attributes), `_bad_time`, `_bad_number` and `_no_zone`. Positions are as the log counts them.
+    `table` is the folder all of whose Parquet files are parts of one table.
     """
 
     frame: pl.LazyFrame
     source: Source
     faults: tuple[EventFault, ...] = ()
     notes: tuple[str, ...] = ()
+    table: str = ""
 
 
 def columns_of(attributes: Sequence[str] = ()) -> list[pl.Expr]:
