@@ -227,6 +227,8 @@ def _answers(folder: Path) -> None:
     rows = making.sample_rows()
     making.lines(folder / "samples.jsonl", rows)
     making.lines(folder / "before.jsonl", rows)
+    facts = [{"text": "Water should be 70 degrees hot", "importance": "vital"}, "Steep it for a minute"]
+    making.lines(folder / "nuggets.jsonl", [{"qid": row["id"], "nuggets": facts} for row in rows])
     shutil.copy(folder / "beta.jsonl", folder / "new.jsonl")
     cells = [(row["question"], row["answer"], row["contexts"][0]["text"]) for row in rows]
     lines = ["my_column,answer,contexts", *(",".join(json.dumps(c, ensure_ascii=False).replace('\\"', '""') for c in one)

@@ -173,6 +173,7 @@ PLACES = {
     "run F": {"experiment", "documents", "rubric"},  # a file of text is a document
     "fuse one.run F -o f.run": {"run", "judgments"},
     "answers F": {"samples", "result", "traces"},
+    "answers samples.jsonl --nuggets F": {"nuggets"},
     "report F -o r.html": {"result"},
     "judge F --queries queries.jsonl --documents docs.jsonl --judge m --url http://127.0.0.1:9/v1 -o j --dry-run": {
         "run", "judgments"},
@@ -189,6 +190,7 @@ SORTS = {
     "weights": "weights.csv", "labels": "variants.csv", "pairs": "pairs.jsonl", "verdicts": "details.jsonl",
     "result": "result.json", "experiment": "experiment.toml", "gate rules": "gate.toml", "costs": "costs.toml",
     "prices": "prices.toml", "rubric": "tone.md", "traces": "traces.jsonl",
+    "nuggets": "nuggets.jsonl",
 }  # fmt: skip
 READ_AS_LOG = {"samples", "pairs", "traces"}  # any object with an id and a text may be a search of a log
 WRONG = [
@@ -213,8 +215,8 @@ def test_a_file_of_another_kind_is_told_with_the_command_that_reads_it(line, kin
 
 def test_every_kind_of_file_has_a_command_that_reads_it():
     # Any other TOML is called a protocol; a set is a folder, of which every command reads its part.
-    # Gold spans are named in an experiment, and nuggets are edited in the workbench: no command takes them as a file.
-    assert set(SORTS) == set(get_args(FileKind)) - {"protocol", "set", "gold", "nuggets"}
+    # Gold spans are named in an experiment: no command takes them as a file.
+    assert set(SORTS) == set(get_args(FileKind)) - {"protocol", "set", "gold"}
 
 
 def test_hints_are_given_only_where_the_option_exists():

@@ -540,6 +540,10 @@ def nugget_task(place):
     ]
 
 
+def answer_with_nuggets(place):
+    return assay.answers([{"id": "q1", "answer": "It is 80 degrees."}], method="words", nuggets=place)
+
+
 def pair_task(place):
     space = on_desk(place, ("other.jsonl", jsonl([{**TO_RATE[0], "answer": "Cold."}])))
     first, second = space.files()
@@ -683,6 +687,7 @@ READERS = {
     "records.jsonl": (jsonl(RECORDS), [assay.read_records]),
     "lists.json": (b'{"a": [3, 1, 2, 0], "b": [1, 0, 2, 0]}', [assay.read_records]),
     "samples.jsonl": (jsonl(SAMPLES), [read_samples, check, answer]),
+    "samples-nuggets.jsonl": (jsonl([{"id": "q1", "answer": "Hot.", "nuggets": [{"text": "hot", "importance": "vital"}, "80 degrees"]}]), [answer]),
     "samples.json": (b'{"samples": [' + jsonl(SAMPLES).strip().replace(b"\n", b",") + b"]}", [read_samples]),
     "samples.jsonl.gz": (gzip.compress(jsonl(SAMPLES), 1), [read_samples]),
     "documents.jsonl": (jsonl(DOCUMENTS), [read_documents, read_collection, passages]),
@@ -708,7 +713,7 @@ READERS = {
     "set-set.json": (manifest_of_set(), [use_set]),
     "set-queries.jsonl": (jsonl([{"query_id": "q1", "text": "is tea hot"}]), [grow_set]),
     "set-gold.jsonl": (jsonl(GOLD[:1]), [use_set, use_gold_as_judgments]),
-    "nuggets.jsonl": (jsonl([{"qid": "q1", "query": "how hot", "nuggets": [{"text": "80 degrees", "importance": "vital"}, "hot"]}, {"query_id": 2, "text": "cold", "importance": "okay"}]), [assay.read_nuggets, nugget_task]),
+    "nuggets.jsonl": (jsonl([{"qid": "q1", "query": "how hot", "nuggets": [{"text": "80 degrees", "importance": "vital"}, "hot"]}, {"query_id": 2, "text": "cold", "importance": "okay"}]), [assay.read_nuggets, nugget_task, answer_with_nuggets]),
     "set-nuggets.jsonl": (jsonl([{"query_id": "q1", "text": "hot"}]), [use_set]),
     "set-documents.jsonl": (jsonl([{"doc_id": "d1", "text": "Tea is hot."}]), [use_set]),
     "set-documents.hashes.jsonl": (jsonl([{"doc_id": "d1", "sha256": hash_of_text("Tea is hot."), "characters": 11}]), [use_hashes]),

@@ -456,6 +456,7 @@ def test_the_registry_has_the_measures_of_answers():
         "faithfulness", "hallucination_rate", "context_utilisation", "context_precision", "context_recall",
         "noise_sensitivity", "citation_precision", "citation_recall", "answer_relevance", "abstention", "right_refusals",
         "wrong_refusals", "exact_match", "token_f1", "rouge_l", "correctness", "rubric",
+        "nugget_recall",
     }  # fmt: skip
 
 

@@ -105,7 +105,9 @@ def _can_be_saved(sample: Sample) -> bool:
 
 def _was_judged(case: Case | None) -> bool:
     """Return whether a method judged the answer: refusals and answers without contexts are decided by rule."""
-    return case is not None and bool(case.sample.contexts) and case.support.status == "scored"
+    if case is None:
+        return False
+    return (bool(case.sample.contexts) and case.support.status == "scored") or case.has_judged("nuggets")
 
 
 def _carry_over(before: Case | None, case: Case) -> Case:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.analysis.answer_clusters import cluster_samples
 from assay.analysis.answer_methods import Available, choose_embeddings, is_order, words_first
+from assay.analysis.answer_nuggets import add_nuggets
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import answer_measures, for_answers
 from assay.data.protocol import AnswerMethod
@@ -16,14 +17,17 @@ from assay.formats.files import system_name
 from assay.formats.samples import as_samples
 from assay.grounding.answerability import read_answerable
 from assay.grounding.citations import marks
+from assay.measures import defaults
 from assay.messages import Lang, say
 from assay.stats.inputs import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from assay.data.nuggets import QuestionNuggets
     from assay.data.protocol import Protocol
     from assay.data.samples import Sample, Samples
+    from assay.data.source import Source
     from assay.judge.answers import AnswerJudge
     from assay.measures import Measure
     from assay.text.embeddings import EmbedderChoice
@@ -46,6 +50,7 @@ class AnswerPlan:
     name: str = "answers"
     notes: tuple[str, ...] = ()
     clusters: Mapping[str, str] | None = None
+    inputs: tuple[tuple[str, Source], ...] = ()
 
     def chain_of(self, measure: Measure) -> str:
         """The name of the methods that judge a measure: its own if it has one, the judge if no other method can."""
@@ -69,10 +74,12 @@ def plan_answers(
     mix: bool = False,
     calibration: str = "",
     cluster: str | Mapping[str, str] | None = None,
+    nuggets: str | os.PathLike[str] | Sequence[QuestionNuggets] | None = None,
     **asking: Any,
 ) -> AnswerPlan:
     """Decide on measures, methods and samples before anything is judged or paid for."""
-    read = as_samples(samples, columns=columns)
+    added = add_nuggets(as_samples(samples, columns=columns), nuggets)
+    read = added.samples
     rules = for_answers(load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol)
     method = method or rules.method
     check_choice(method, AnswerMethod, "method")
@@ -80,6 +87,7 @@ def plan_answers(
         check_choice(text_lang, Lang, "text_lang")
     wanted, asked = answer_measures(measures, rules)
     if measures is None:
+        wanted, asked = add_nugget_measures(wanted, asked, rules, fields_of(read))
         wanted, left_out = choose_usual(wanted, rules, fields_of(read), judged=judge is not None and _may_judge(method))
     else:
         left_out = find_lacking(wanted, fields_of(read))
@@ -91,11 +99,11 @@ def plan_answers(
         here.chain(one)  # type: ignore[arg-type]
     clusters = cluster_samples(read, cluster)
     belong = [] if clusters is None or cluster is not None else [note_conversations(clusters)]
-    notes = (*note_columns(read.mapping), *belong, *left_out, *told)
+    notes = (*note_columns(read.mapping), *belong, *added.notes, *left_out, *told)
     title = name or (system_name(read.source.label) if read.source else "answers")
     return AnswerPlan(
         read, wanted, asked, rules, method, here, mix=mix, calibration=calibration, name=title, notes=notes,
-        clusters=clusters,
+        clusters=clusters, inputs=added.inputs,
     )  # fmt: skip
 
 
@@ -142,6 +150,16 @@ def _check_judge(measures: Mapping[str, Measure], judge: Any) -> None:
         raise UsageError(say("{name} needs a judge: --judge MODEL with --url (in Python: judge=client)", name=alone))
 
 
+def add_nugget_measures(
+    measures: dict[str, Measure], asked: dict[str, str], protocol: Protocol, has: Callable[[str], bool]
+) -> tuple[dict[str, Measure], dict[str, str]]:
+    """The default measures, and those of nuggets where samples have them."""
+    if not has("nuggets"):
+        return measures, asked
+    more, told = answer_measures(defaults.NUGGETS, protocol)
+    return {**measures, **more}, {**asked, **told}
+
+
 def find_lacking(measures: Mapping[str, Measure], has: Callable[[str], bool]) -> list[str]:
     """Note measures that were asked for and that no sample has the fields for."""
     lacking = [_needs(label, lack) for label, one in measures.items() if (lack := _missing_field(one, has))]
@@ -155,7 +173,9 @@ def choose_usual(
 
     `has` says of a field whether some sample has it.
     """
-    names = protocol.headline if judged and protocol.headline else tuple(measures)
+    names = tuple(measures)
+    if judged and protocol.headline:
+        names = (*protocol.headline, *(label for label in measures if label not in protocol.measures))
     found, lacking = {}, []
     for label in names:
         measure = measures[label]

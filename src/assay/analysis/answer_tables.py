@@ -18,6 +18,7 @@ from assay.analysis.answer_clusters import join_histories
 from assay.analysis.answer_kernel import FindKeys, FindNames, JudgeSamples, outcome_of
 from assay.analysis.answer_plan import (
     AnswerPlan,
+    add_nugget_measures,
     choose_usual,
     find_lacking,
     methods_of,
@@ -89,6 +90,8 @@ def answer_tables(
     if measures is None:
         wanted = {label: one for label, one in wanted.items() if not one.spec.needs_judge}
     rows, mapping = _scan(where, samples, columns or {}, lines=lines)
+    if measures is None:
+        wanted, asked = add_nugget_measures(wanted, asked, rules, mapping.__contains__)
     kernel = JudgeSamples.of(
         mapping, rows.label, wanted, protocol=rules, method=method or rules.method,
         embedder=None if embedder == "auto" else embedder, cluster=cluster if isinstance(cluster, str) else None,

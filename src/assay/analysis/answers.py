@@ -25,9 +25,11 @@ from assay.results.answers import AnswerCell, AnswerDetails, JudgedSample
 from assay.results.support import Method
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
 
     from assay.analysis.answer_plan import AnswerPlan
+    from assay.data.nuggets import QuestionNuggets
     from assay.data.protocol import AnswerMethod, Protocol
     from assay.data.record import Record
     from assay.data.samples import Samples
@@ -115,6 +117,7 @@ def answers(
     mix: bool = False,
     calibration: str = "",
     cluster: str | Mapping[str, str] | None = None,
+    nuggets: str | os.PathLike[str] | Sequence[QuestionNuggets] | None = None,
     name: str | None = None,
     max_chars: int = 60_000,
     progress: Callable[[Progress], object] | None = None,
@@ -126,7 +129,8 @@ def answers(
     judges; where it fails or there is none, words take over, and embeddings where words fail. Method `s4` has
     embeddings before words; without a method, the protocol's applies. Each value has its method beside it, and a mean
     holds values of one method unless `mix` asks for all. Several systems are for `answer_systems`. Samples of one
-    conversation, or with the same value of the column `cluster`, are counted as one in intervals and tests.
+    conversation, or with the same value of the column `cluster`, are counted as one in intervals and tests. `nuggets`,
+    a file or what `read_nuggets` returns, are given to the samples with their ids.
 
     >>> import assay
     >>> samples = [{"question": "When was it built?", "answer": "In 1889.", "contexts": ["It was built in 1889."]}]
@@ -146,8 +150,8 @@ def answers(
         )
     plan = plan_answers(
         read, measures, method=method, judge=judge, embedder=embedder, text_lang=text_lang,
-        protocol=protocol, mix=mix, calibration=calibration, cluster=cluster, name=name, max_chars=max_chars,
-        progress=progress, deadline=deadline,
+        protocol=protocol, mix=mix, calibration=calibration, cluster=cluster, nuggets=nuggets,
+        name=name, max_chars=max_chars, progress=progress, deadline=deadline,
     )  # fmt: skip
     return score_answers(plan)
 
@@ -244,6 +248,8 @@ def _cell(measure: Measure, case: Case) -> AnswerCell:
     if not math.isfinite(value):
         return AnswerCell(None, "failed", say("blank.not_finite", value=str(value)), method)
     note = case.grade(measure.criterion.name).reason if measure.criterion is not None and method == "llm" else ""
+    if measure.spec.note is not None:
+        note = measure.spec.note(case, measure.arguments)
     return AnswerCell(float(value), "scored", why, method, note)
 
 
@@ -312,7 +318,7 @@ def _scores(plan: AnswerPlan, table: Sequence[MethodColumn], outcomes: tuple[Jud
         counts={column.label: _counts(column, values[:, i]) for i, column in enumerate(table)},
         protocol=plan.protocol,
         judgments=plan.samples.digest,
-        inputs=() if source is None else (("samples", source),),
+        inputs=(*(() if source is None else (("samples", source),)), *plan.inputs),
         file=None if source is None else source.portable,
         asked=plan.asked,
         judge=judge.name if used and judge is not None else "",

@@ -29,6 +29,7 @@ def find_score_warnings(scores: Scores, *, complete: bool = False) -> tuple[Said
             *_method_mixture(scores),
             *_agreement(scores),
             *_unlike_people(scores),
+            *_unknown_to_people(scores),
             *find_unevenness(scores),
         )
     gaps = [] if complete else _judgment_gaps(scores)
@@ -104,7 +105,8 @@ def agreement(method: str, embedder: str = "") -> Said:
 
 def _agreement(scores: Scores) -> list[Said]:
     """Say of every method that was used how far it agrees with people."""
-    methods = {column.method for column in scores.columns}
+    unknown = set(_labels_unknown(scores))
+    methods = {column.method for column in scores.columns if column.label not in unknown}
     used = [name for name in ("llm", "embedding", "words") if name in methods]
     return [agreement(name, scores.embedder) for name in used if name != "llm" or not scores.calibration]
 
@@ -114,6 +116,17 @@ def _unlike_people(scores: Scores) -> list[Said]:
     known = [(column, REGISTRY.get(column.name)) for column in scores.columns if column.method not in {"", "llm"}]
     labels = [column.label for column, spec in known if spec is not None and spec.unlike_people]
     return [say("agreement.unlike", labels=labels, n=len(labels))] if labels else []
+
+
+def _labels_unknown(scores: Scores) -> list[str]:
+    """Labels of values without a judge that nobody has compared with people's."""
+    known = [(column, REGISTRY.get(column.name)) for column in scores.columns if column.method not in {"", "llm"}]
+    return [column.label for column, spec in known if spec is not None and spec.people_unknown]
+
+
+def _unknown_to_people(scores: Scores) -> list[Said]:
+    labels = _labels_unknown(scores)
+    return [say("agreement.unknown", labels=labels, n=len(labels))] if labels else []
 
 
 def _judge_calibration(scores: Scores) -> list[Said]:

@@ -36,6 +36,7 @@ _EXAMPLES = (
     f"assay answers samples.jsonl --judge qwen-plus --url {_URL} --max-cost 1 -o result.json",
     f"assay answers samples.jsonl -m tone.md --judge qwen-plus --url {_URL}",
     "assay answers --app http://127.0.0.1:8000/ask --queries questions.jsonl -m faithfulness -o result.json",
+    "assay answers samples.jsonl --nuggets nuggets.jsonl -m nugget_recall",
     "assay answers before.jsonl after=new.jsonl -o result.json --report answers.html",
     "assay answers s3a://lake/samples/ --engine spark --method words -o scores/",
     "assay compare before.json after.json -m faithfulness",
@@ -54,6 +55,7 @@ class JudgingOptions:
     protocol: str = option("--protocol", default="answers", show_default=True, metavar="NAME|FILE")
     mix: bool = option("--mix", default=False, is_flag=True)
     cluster: str | None = option("--cluster", metavar="COLUMN|FILE[:COLUMN]")
+    nuggets: str | None = option("--nuggets", metavar="FILE")
     max_chars: int = option("--max-chars", default=60_000, show_default=True, type=POSITIVE)
 
 
@@ -102,7 +104,7 @@ def command(
             plan = plan_answers(
                 read, list(how.measures) or None, method=how.method, judge=client,  # type: ignore[arg-type]
                 embedder=embedder, text_lang=how.text_lang, protocol=how.protocol, name=name,  # type: ignore[arg-type]
-                mix=how.mix, cluster=_clusters(how.cluster), max_chars=how.max_chars,
+                mix=how.mix, cluster=_clusters(how.cluster), nuggets=how.nuggets, max_chars=how.max_chars,
                 progress=_tracker(how.judge, last, show), deadline=ask.deadline,
             )  # fmt: skip
             if client is not None and plan.here.judge is None and how.method in {"words", "embedding"}:
@@ -140,7 +142,9 @@ def _score_tables(
     """Evaluate samples with an engine, and print."""
     from assay.analysis.answer_tables import answer_tables, details_of
 
-    options.refuse("app", "judge", "per_sample", "mix", "text_lang", "max_chars", because="cli.no_engine_for")
+    options.refuse(
+        "app", "judge", "per_sample", "mix", "text_lang", "max_chars", "nuggets", because="cli.no_engine_for"
+    )
     if len(samples) != 1:
         raise UsageError(say("an engine takes one table of samples, in which a column names the systems"))
     ((name, place),) = map(options.split_name, samples)

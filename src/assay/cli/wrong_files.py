@@ -32,7 +32,7 @@ _RIGHT: dict[str, frozenset[str]] = {
     "--rules": frozenset({"gate rules"}), "--queries": frozenset({"queries", "samples", "records"}),
     "--documents": frozenset({"documents", "queries"}), "--weights": frozenset({"weights"}),
     "--labels": frozenset({"labels"}), "--pairs": frozenset({"pairs"}), "--votes": frozenset({"verdicts"}),
-    "--prices": frozenset({"prices"}),
+    "--prices": frozenset({"prices"}), "--nuggets": frozenset({"nuggets"}),
 }  # fmt: skip
 # Kinds that a few lines or column names show, and the command that reads them.
 _USES = {
@@ -56,6 +56,7 @@ _USES = {
     "costs": "assay cost {place}",
     "prices": "assay cost --prices {place}",
     "rubric": "assay answers samples.jsonl -m {place}",
+    "nuggets": "assay answers samples.jsonl --nuggets {place}",
 }
 _MAKE_RESULTS = frozenset({"users", "arms", "events", "judgments", "run", "records", "samples", "costs"})
 _TOML = frozenset({"experiment", "gate rules", "costs", "prices"})

@@ -9,13 +9,15 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from assay.data.nuggets import Nugget
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from assay.data.source import Source
 
 Field = Literal[
-    "query_id", "question", "answer", "contexts", "history", "reference", "context_ids", "gold_ids", "system"
+    "query_id", "question", "answer", "contexts", "history", "reference", "context_ids", "gold_ids", "nuggets", "system"
 ]
 FIELDS: tuple[Field, ...] = get_args(Field)
 
@@ -42,6 +44,7 @@ class Sample:
 
     `gold_ids` is an AND of ORs: one group per thing that must be found, each with the ids that satisfy it. `faults`
     says of a field why it could not be read, `notes` what was odd but could be read. `others` keeps further columns.
+    `nuggets` are the facts that a good answer holds.
     """
 
     query_id: str
@@ -56,6 +59,7 @@ class Sample:
     notes: tuple[str, ...] = ()
     others: Mapping[str, Any] = field(default_factory=dict, metadata={"stored": False})
     system: str | None = None
+    nuggets: tuple[Nugget, ...] | None = field(default=None, metadata={"stored": False})
 
     @property
     def conversation(self) -> str:
@@ -100,7 +104,7 @@ class Samples:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of questions, references and gold ids: the same for systems that can be compared."""
+        """SHA-256 of questions, references, gold ids and nuggets: the same for systems that can be compared."""
         if self.shared:
             return self.shared
         return digest_texts({digest_text(row): row.query_id for row in self.rows})
@@ -108,9 +112,9 @@ class Samples:
 
 def digest_text(row: Sample) -> str:
     """What a sample asks and what is expected, as one text."""
-    return json.dumps(
-        (row.query_id, row.question, [asdict(turn) for turn in row.history], row.references, row.gold_ids)
-    )
+    told = (row.query_id, row.question, [asdict(turn) for turn in row.history], row.references, row.gold_ids)
+    nuggets = () if row.nuggets is None else ([asdict(one) for one in row.nuggets],)
+    return json.dumps((*told, *nuggets))
 
 
 def digest_texts(told: Mapping[str, str]) -> str:

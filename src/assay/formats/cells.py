@@ -9,6 +9,7 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any
 
+from assay.data.nuggets import IMPORTANCE, Nugget
 from assay.data.samples import Context, Turn
 from assay.errors import excerpt
 from assay.formats.columns import CONTEXT_ID, CONTEXT_INSIDE, CONTEXT_TEXT, SPEAKER, first_of
@@ -185,3 +186,23 @@ def groups(value: Any, notes: list[str]) -> tuple[tuple[str, ...], ...]:
     if isinstance(value, list):
         return tuple(identifiers(item if isinstance(item, list) else [item], notes) for item in value)
     return (identifiers(value, notes),)
+
+
+def nuggets(value: Any, notes: list[str]) -> tuple[Nugget, ...]:
+    """Read the facts that a good answer holds: a list of texts or of {text, importance}."""
+    del notes
+    if not isinstance(value, list):
+        raise Fault(say("read.no_nuggets", kind=kind_of_value(value)))
+    return tuple(nugget(plain(item)) for item in value)
+
+
+def nugget(value: Any) -> Nugget:
+    """Read one fact: a text, or an object with its text and its importance."""
+    row = {"text": value} if isinstance(value, str) else value if isinstance(value, dict) else {}
+    text, importance = row.get("text"), plain(row.get("importance"))
+    importance = "" if importance is None else importance
+    if not isinstance(text, str) or not text.strip():
+        raise Fault(say("expected a nugget with a text, not {value}", value=excerpt(value)))
+    if not isinstance(importance, str) or importance not in {*IMPORTANCE, ""}:
+        raise Fault(say("importance {value}: expected vital or okay", value=excerpt(importance)))
+    return Nugget(text, importance)

@@ -175,6 +175,7 @@ SAMPLE: Mapping[str, ColumnName] = {
             ("reference_context_ids", "retrieval_gt", "relevant_docs", "expected_chunks", "相关文档", "相关文档ID",
              "参考文档ID", "标准文档ID"),
         ),
+        ColumnName("nuggets", ("要点",)),
         ColumnName("system", (), ("system_name", "model", "model_name", "系统", "系统名称", "模型", "模型名称")),
     )
 }  # fmt: skip

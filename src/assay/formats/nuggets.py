@@ -7,9 +7,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.data.nuggets import IMPORTANCE, Nugget, QuestionNuggets
+from assay.data.nuggets import Nugget, QuestionNuggets
 from assay.errors import InputError, excerpt
-from assay.formats import columns, tables
+from assay.formats import cells, columns, tables
 from assay.formats.files import Input, write_atomically
 from assay.formats.set_folders import is_set, need
 from assay.messages import say
@@ -95,13 +95,7 @@ def _list_nuggets(row: Mapping[str, Any], label: str, line: int) -> list[Any]:
 
 
 def _nugget(one: Any, label: str, line: int) -> Nugget:
-    row = {TEXT: one} if isinstance(one, str) else one if isinstance(one, dict) else {}
-    text, importance = row.get(TEXT), row.get(WEIGHT)
-    importance = "" if importance is None else importance
-    if not isinstance(text, str) or not text.strip():
-        raise InputError(say("expected a nugget with a text, not {value}", value=excerpt(one)), path=label, line=line)
-    if not isinstance(importance, str) or importance not in {*IMPORTANCE, ""}:
-        raise InputError(
-            say("importance {value}: expected vital or okay", value=excerpt(importance)), path=label, line=line
-        )
-    return Nugget(text, importance)
+    try:
+        return cells.nugget(one)
+    except cells.Fault as error:
+        raise InputError(error.message, path=label, line=line) from None

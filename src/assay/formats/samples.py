@@ -165,9 +165,13 @@ def _find_contradiction(rows: Iterable[Sample]) -> tuple[Sample, Sample] | None:
     known: dict[str, Sample] = {}
     for row in rows:
         first = known.setdefault(row.query_id, row)
-        if (row.question, row.references, row.gold_ids) != (first.question, first.references, first.gold_ids):
+        if _expected(row) != _expected(first):
             return first, row
     return None
+
+
+def _expected(row: Sample) -> tuple[Any, ...]:
+    return row.question, row.references, row.gold_ids, row.nuggets
 
 
 def check_alike(rows: Iterable[Sample], label: str | None) -> None:
@@ -178,7 +182,7 @@ def check_alike(rows: Iterable[Sample], label: str | None) -> None:
         raise InputError(
             say(
                 "sample {id} is not the same in the systems {first} and {second}: its question, "
-                "references or gold ids differ",
+                "references, gold ids or nuggets differ",
                 id=excerpt(one.query_id),
                 first=excerpt(one.system),
                 second=excerpt(other.system),
@@ -315,6 +319,7 @@ class SampleReader:
             references=value("reference", cells.texts) or (),
             context_ids=value("context_ids", cells.identifiers),
             gold_ids=value("gold_ids", cells.groups),
+            nuggets=value("nuggets", cells.nuggets),
             faults=faults,
             notes=tuple(notes),
             others={name: cells.plain(found) for name, found in row.items() if name not in used},

@@ -70,6 +70,12 @@ class Case:
             return Blank(found.support.status, _reason(found.support, piece))
         return found
 
+    def has_judged(self, piece: Piece) -> bool:
+        """Return whether a piece was judged beforehand, not settled by a rule."""
+        ready = sample_for(self.sample, piece) if piece in self._matrices else None
+        judged = ready is not None and not isinstance(ready, Blank) and bool(ready.contexts)
+        return judged and self._matrices[piece].support.status == "scored"
+
     def grade(self, criterion: str) -> Grade:
         """Grade of the answer as a whole; where one method fails to grade relevance, the next one does."""
         while criterion == _RELEVANCE and self._graders and _is_failure(self._grades.get(criterion)):

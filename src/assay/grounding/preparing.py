@@ -5,10 +5,10 @@ An answer is taken apart into statements: its sentences, classified as claims, r
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from assay.data.samples import Context
+from assay.data.samples import Context, Sample
 from assay.grounding.citations import blank_marks, marks
 from assay.grounding.claims import Claim
 from assay.grounding.contexts import Contexts
@@ -23,12 +23,13 @@ from assay.text.sentences import sentences
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from assay.data.samples import Sample
+    from assay.data.nuggets import Nugget
     from assay.data.status import Status
     from assay.results.support import Kind, Method, Reason
 
-# Whose statements are to be supported: the answer's or the reference's by the contexts, the answer's by the references.
-Piece = Literal["answer", "reference", "check"]
+# Whose statements are to be supported: the answer's or the reference's by the contexts, the answer's by the references,
+# nuggets by the answer.
+Piece = Literal["answer", "reference", "check", "nuggets"]
 _NO_CONTEXTS = Contexts([])
 _LARGEST = 5_000_000  # comparisons of statements with sentences; a sample that needs more would take minutes
 _TELLTALE = frozenset({"insufficient", "unanswerabl", "unabl"})
@@ -61,11 +62,18 @@ class Match(NamedTuple):
     reasons: tuple[Reason, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ListedStatements(Sample):
+    """A sample whose answer is a list, a statement in each line, as it stands: nothing is divided or left out."""
+
+
 def sample_for(sample: Sample, piece: Piece) -> Sample | Blank:
     """The sample that has to be judged for a piece, or why there is nothing to judge."""
     if piece == "answer":
         found = marks(sample.answer, sample.contexts) if sample.answer and sample.contexts else []
         return replace(sample, answer=blank_marks(sample.answer or "", found)) if found else sample
+    if piece == "nuggets":
+        return _nuggets_as_statements(sample)
     if "reference" in sample.faults:
         return Blank("failed", fault_reason("reference", sample))
     if not any(text.strip() for text in sample.references):
@@ -78,13 +86,45 @@ def sample_for(sample: Sample, piece: Piece) -> Sample | Blank:
     return replace(sample, answer=next(filter(str.strip, sample.references)), faults=clean)
 
 
+def nuggets_of(sample: Sample) -> list[Nugget]:
+    """The nuggets of a sample that have words, in their order: what an answer is held against."""
+    return [one for one in sample.nuggets or () if Claim(_line(one)).weight]
+
+
+def _line(nugget: Nugget) -> str:
+    return " ".join(nugget.text.split())
+
+
+def _nuggets_as_statements(sample: Sample) -> Sample | Blank:
+    """Nuggets in the place of an answer, and the answer in that of the contexts; a refusal holds nothing."""
+    for name in ("nuggets", "answer"):
+        if name in sample.faults:
+            return Blank("failed", fault_reason(name, sample))
+    told = nuggets_of(sample)
+    if not told:
+        return Blank("not_applicable", say("reason.lacks", field="nuggets"))
+    if not (sample.answer or "").strip():
+        return Blank("missing", say("reason.no_answer" if sample.answer is None else "reason.empty_answer"))
+    plain = sample_for(sample, "answer")
+    assert isinstance(plain, Sample)
+    kinds = {part.kind for part in statements(plain.answer or "")}
+    refused = "refusal" in kinds and "claim" not in kinds
+    return ListedStatements(
+        sample.query_id,
+        sample.question,
+        answer="\n".join(map(_line, told)),
+        contexts=() if refused else (Context(plain.answer or ""),),
+        history=sample.history,
+    )
+
+
 def prepare(sample: Sample) -> Prepared:
     """Take a sample apart and find its status."""
     parts: list[Sentence] = []
     contexts = _NO_CONTEXTS
     status, reason = _readable(sample)
     if status == "scored" and sample.answer is not None:
-        parts = list(statements(sample.answer))
+        parts = list(_split_lines(sample.answer) if isinstance(sample, ListedStatements) else statements(sample.answer))
         status, reason = _judgeable(sample, parts)
     if status == "scored" and sample.contexts:
         contexts = Contexts([context.text for context in sample.contexts])
@@ -135,6 +175,13 @@ def statements(answer: str) -> Iterator[Sentence]:
         if claim.weight:
             start = first + len(raw) - len(raw.lstrip())
             yield Sentence(start, start + len(text), kind_of(text, claim), claim)
+
+
+def _split_lines(answer: str) -> Iterator[Sentence]:
+    start = 0
+    for text in answer.split("\n"):
+        yield Sentence(start, start + len(text), "claim", Claim(text))
+        start += len(text) + 1
 
 
 def kind_of(text: str, claim: Claim) -> Kind:

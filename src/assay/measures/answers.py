@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from assay.errors import excerpt
 from assay.grounding.record import Blank
 from assay.judge.criteria import Criterion
 from assay.measures.registry import measure
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from assay.grounding.case import Case
     from assay.grounding.matrix import Matrix
     from assay.grounding.preparing import Piece
+    from assay.results.support import Statement
 
 # "auto" and "mix" mean the method that judged the sample; the last three are recipes of their own.
 Method = Literal["auto", "mix", "llm", "embedding", "words"]
@@ -349,3 +351,71 @@ def answer_relevance(case: Case, _k: None, *, method: Method = "auto") -> float 
         return Blank(status, case.support.reason)
     grade = case.grade(_RELEVANCE.name)
     return Blank(grade.status, grade.reason) if grade.value is None else grade.value
+
+
+def _say_which_count(case: Case, of: str) -> list[bool]:
+    """Say of each nugget whether it counts."""
+    from assay.grounding.preparing import nuggets_of
+
+    return [of == "all" or one.importance == "vital" for one in nuggets_of(case.sample)]
+
+
+def _find_counted(case: Case, of: str) -> list[Statement] | Blank:
+    """The nuggets that count, as statements that the answer supports or not; or why there is no value."""
+    found = case.matrix("nuggets")
+    if isinstance(found, Blank) and found.status != "missing":
+        return found
+    counts = _say_which_count(case, of)
+    if not any(counts):
+        return Blank("undefined", say("blank.no_vital_nugget"))
+    if isinstance(found, Blank):
+        return found
+    return [part for part, counted in zip(found.support.statements, counts, strict=True) if counted]
+
+
+def _name_lacking(case: Case, params: Mapping[str, Any]) -> str:
+    """Name the nuggets that an answer lacks or holds in part."""
+    found = _find_counted(case, params["of"])
+    parts = [] if isinstance(found, Blank) else found
+    lacking = [excerpt(part.text) for part in parts if part.level == "unsupported"]
+    partly = [excerpt(part.text) for part in parts if part.level == "partly"]
+    if lacking and partly:
+        return say("note.nuggets", lacking=lacking, partly=partly)
+    return say("note.lacking", names=lacking) if lacking else say("note.partly", names=partly) if partly else ""
+
+
+@measure(
+    cutoff="none",
+    of="answers",
+    needs=("answer", "nuggets"),
+    pieces=lambda _: frozenset({"nuggets"}),
+    zero_if_missing=True,
+    people_unknown=True,
+    note=_name_lacking,
+)
+def nugget_recall(
+    case: Case, _k: None, *, of: Literal["vital", "all"] = "vital", strict: bool = False, method: Method = "auto"
+) -> float | Blank:
+    """Share of the facts that a good answer holds which the answer holds.
+
+    Definition: each nugget that counts is 1 if the answer supports it, .5 if it does in part, else 0; their mean.
+      Supported is support of .75 or more, in part of .5 or more.
+    Parameters:
+      of: vital: the vital nuggets count. all: vital ones, okay ones and those nobody has weighed count, each the same.
+      strict: what is supported in part counts 0.
+      method: how the support of each nugget by the answer is judged, as that of statements by contexts for
+        faithfulness: by llm, yes, partly or no.
+    Odd cases: no nuggets: not applicable. No vital nugget: undefined, not 0, unless of='all'. A refusal holds none: 0.
+      An answer that is missing counts as 0. A nugget without words is left out. Contexts do not matter.
+    Reference: Voorhees 2003 (TREC QA); Pradeep et al. 2024 (AutoNuggetizer, TREC RAG).
+    Agrees with: TREC RAG's vital (V), strict vital, all (A) and strict all scores, given the same verdicts.
+    Reading: .60 by a judge means three in five vital facts are in the answer, or more of them in part. By words, other
+      words for the same fact lower it; how far it agrees with people is not known.
+    Use when: people have listed what a good answer holds.
+    Not when: something is to be decided by it without a judge, or invented content is the risk: use faithfulness.
+    """
+    parts = _find_counted(case, of)
+    if isinstance(parts, Blank):
+        return parts
+    levels = [part.level for part in parts]
+    return (levels.count("supported") + (0.0 if strict else levels.count("partly") / 2)) / len(levels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 ANSWERS = ("faithfulness",)  # of a generator, where the protocol names nothing
+NUGGETS = ("nugget_recall",)  # where samples have nuggets
 SPANS = ("span_recall@5", "span_precision@5")  # where gold is spans
 LISTS = ("ndcg@10", "recall@10", "reciprocal_rank@10")  # of lists, for a folder and an application alike
 CURVES = ("precision", "recall", "f1", "ndcg")  # over the cutoffs of a sweep

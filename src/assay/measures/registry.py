@@ -55,7 +55,8 @@ class Spec:
     `zero_if_missing`: a sample without an answer counts as 0 where the protocol says so. `ceiling` takes what the
     function of a measure of rankings takes, and gives the highest value that the judgments of each query allow.
     `label` names the parameter that columns are called by. `bounds` and `criterion` may follow from the parameters.
-    One that is `unlike_people` does not follow what people say of answers unless a judge grades them.
+    One that is `unlike_people` does not follow what people say of answers unless a judge grades them; of one that is
+    `people_unknown`, nobody knows whether it does. `note` says of a case what lowers its value.
     One that `ignores_zeros` has the same value without the retrieved documents of grade 0 or less, wherever the others
     keep their ranks: then it is computed from a few rows.
     A measure of events says which actions and columns of a log it `needs`, and what its `unit` is: what is counted.
@@ -81,6 +82,8 @@ class Spec:
     ignores_zeros: bool = False
     lower_is_better: bool = False
     unlike_people: bool = False
+    people_unknown: bool = False
+    note: Callable[[Case, Mapping[str, Any]], str] | None = None
     expected: Function | Literal["itself"] | None = None
     ceiling: Function | None = None
     label: str = ""
@@ -346,6 +349,8 @@ def measure(
     ignores_zeros: bool = ...,
     lower_is_better: bool = ...,
     unlike_people: bool = ...,
+    people_unknown: bool = ...,
+    note: Callable[[Case, Mapping[str, Any]], str] | None = ...,
     expected: Function | Literal["itself"] | None = ...,
     ceiling: Function | None = ...,
     label: str = ...,

@@ -33,7 +33,7 @@ _WEAKEST = 8
 class AnswerCell:
     """One value of one sample: the method that found it, and why there is none if there is none.
 
-    `note` is what a judge said about the answer as a whole.
+    `note` is what a judge said about the answer as a whole, or what lowers its value.
     """
 
     value: float | None

@@ -24,6 +24,7 @@ TEXTS = {
     "answers.fewer": "{labels}: over {n:,} of {of:,} samples ({why})",
     "answers.unshared": "not compared, because no sample has a value for every system: {labels}",
     "answers.common": "{label}: compared over the {n:,} of {of:,} samples for which every system has a value",
+    "answers.nuggets_strange": "{place} has nuggets for {n:,} {n:id|ids} that no sample has: {some}",
     "answers.zero": "{n:,} {n:sample has|samples have} no answer and {n:counts|count} as 0 in {labels}",
     "answers.none": "{label}: no sample could be judged: {reason}",
     # Why a statement has less support
@@ -68,6 +69,7 @@ TEXTS = {
     "agreement.embedder": "embedding: it is not known how far {embedder} agrees with people (wordllama: Spearman .60 on MTRAG); {sees}",
     "agreement.sees": "of small changes it notices those to numbers, names, negation, opposites and word order",
     "agreement.unlike": "{labels}: without a judge, no sign of agreement with people (Spearman between -.1 and .1 with each of their grades on MTRAG, 220 answers): decide nothing by {n:it|them}",
+    "agreement.unknown": "{labels}: without a judge, how far {n:it agrees|they agree} with people is not known",
     "agreement.llm": "llm: how far this judge agrees with people is unknown until its verdicts are compared with theirs",
     "answers.systems_unnamed": "{systems} systems, {n:,} {n:sample|samples}",
 }

@@ -12,6 +12,7 @@ TEXTS = {
     "read.no_context_text": "a context has no text: its keys are {keys}",
     "read.no_messages": "expected a list of messages, found {kind}",
     "read.no_id": "expected an id, found {kind}",
+    "read.no_nuggets": "expected a list of nuggets, found {kind}",
     "read.no_ids": "expected a list of ids, found {kind}",
     "read.too_deep": "nested too deeply to be read",
     "read.key_twice": "key {key} appears twice in one object",

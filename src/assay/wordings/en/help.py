@@ -96,6 +96,7 @@ TEXTS = {
     "option.weights": "Query weights (query_id, weight) for weighted means.",
     "option.cluster": "What queries belong to, such as a passage or a conversation: a table with query_id and cluster, or FILE:COLUMN. Intervals and tests then count clusters.",
     "option.answers.queries": "The questions (query_id, text), with references if there are some.",
+    "option.answers.nuggets": "The facts that a good answer to each question holds (qid, nuggets), for nugget_recall; a file as the workbench writes it, or an evaluation set. A column nuggets of the samples does the same.",
     "option.answers.cluster": "What samples belong to, such as a passage or a conversation: a column of the samples, or FILE[:COLUMN] by query_id. Intervals and tests then count clusters. Unless given, samples whose histories continue each other belong together.",
     "option.protocol": "The rules that are followed; see: assay help protocols.",
     "option.min_relevance": "Smallest grade that is relevant; positive: any above 0.",

@@ -338,4 +338,10 @@ TEXTS = {
     "{n} {n:query has|queries have} no cluster: {queries}": "{n} 个查询没有聚类：{queries}",
     "give every query a cluster; one that belongs to no other has one of its own": "请为每个查询指定聚类；不与其他查询同属的自成一类",
     "{first} and {second} were evaluated with different clusters of queries: give both the same": "{first} 与 {second} 的查询聚类不同：请使用相同的聚类",
+    "nuggets must be a path or what assay.read_nuggets returns": "nuggets 应为路径，或 assay.read_nuggets 返回的内容",
+    "the samples have a column of nuggets already: name no file of them, or drop the column": "样本已有要点列：请不要再给出要点文件，或删去该列",
+    "no column says which question a sample answers, so its nuggets are not known": "没有列说明样本回答的是哪个问题，无法得知其要点",
+    "name it with --map query_id=COLUMN": "请用 --map query_id=COLUMN 指定",
+    "no sample has an id of the nuggets": "没有样本的 ID 与要点文件中的 ID 相同",
+    "here {ids}, in the samples {others}": "此处为 {ids}，样本中为 {others}",
 }

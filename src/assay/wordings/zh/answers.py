@@ -24,6 +24,7 @@ TEXTS = {
     "answers.fewer": "{labels}：基于 {of:,} 个样本中的 {n:,} 个（{why}）",
     "answers.unshared": "没有任何样本在所有系统上都有值，故不作比较：{labels}",
     "answers.common": "{label}：只在所有系统都有数值的 {n:,}/{of:,} 个样本上比较",
+    "answers.nuggets_strange": "{place} 中有 {n:,} 个 ID 不在样本中：{some}",
     "answers.zero": "{n:,} 个样本没有回答，在 {labels} 中按 0 计",
     "answers.none": "{label}：没有样本可以评判：{reason}",
     # Why a statement has less support
@@ -68,6 +69,7 @@ TEXTS = {
     "agreement.embedder": "embedding：{embedder} 与人的一致程度未知；wordllama 在 MTRAG 上的 Spearman 相关为 .60；{sees}",
     "agreement.sees": "对局部改动，只能识别数字、名称、否定、反义和语序的变化",
     "agreement.unlike": "{labels}：没有评审模型时，看不出与人工评分一致（在 MTRAG 的 220 个回答上，与人工各项评分的 Spearman 相关都在 -.1 与 .1 之间）：不要据此作决定",
+    "agreement.unknown": "{labels}：没有评审模型时，与人工判断的一致程度未知",
     "agreement.llm": "llm：在与人工判断比较之前，不知道该评审模型与人的一致程度",
     "answers.systems_unnamed": "{systems} 个系统，{n:,} 个样本",
 }

@@ -96,6 +96,7 @@ TEXTS = {
     "option.weights": "用于加权平均的查询权重（query_id, weight）。",
     "option.cluster": "查询所属的段落、对话等：含 query_id 与 cluster 两列的表，或 FILE:COLUMN。置信区间与检验按聚类计算。",
     "option.answers.queries": "问题（query_id, text），可带参考答案。",
+    "option.answers.nuggets": "每个问题的好回答应包含的要点（qid, nuggets），供 nugget_recall 使用；可以是工作台写出的文件，也可以是评测集。样本中的 nuggets 列作用相同。",
     "option.answers.cluster": "样本所属的段落、对话等：样本文件中的一列，或按 query_id 给出的 FILE[:COLUMN]。置信区间与检验按聚类计算。不指定时，对话历史前后相接的样本属于同一聚类。",
     "option.protocol": "所遵循的规则；参见 assay help protocols。",
     "option.min_relevance": "视为相关的最低等级；positive：大于 0 即可。",
