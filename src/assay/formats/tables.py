@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +21,7 @@ from assay.lazy import pl
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from assay.data.source import Source
     from assay.formats.files import Input
@@ -42,7 +43,7 @@ def _read_table(source: Input, kind: str) -> pl.DataFrame:
     if kind == "parquet":
         return read_parquet(source.data, source.label)
     if kind == "jsonl":
-        return frame_of_records([record for _, record in read_jsonl(source)], source.label)
+        return frame_of_records((record for _, record in read_jsonl(source)), source.label)
     separator = "\t" if kind == "tsv" else ","
     source.refuse_long_lines()
     text = source.text
@@ -167,7 +168,7 @@ def first_line(error: BaseException) -> str:
 def read_jsonl(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects of a JSON lines file with their line numbers."""
     source.refuse_long_lines()
-    for number, line in enumerate(source.text.split("\n"), 1):
+    for number, line in enumerate(_lines(source.text), 1):
         if not line.strip():
             continue
         try:
@@ -181,16 +182,46 @@ def read_jsonl(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, record
 
 
-def frame_of_records(records: list[dict[str, Any]], label: str) -> pl.DataFrame:
-    """Make a frame of flat objects; values keep their types, ids become text later."""
-    if not records:
+def _lines(text: str) -> Iterator[str]:
+    """Lines of a text one at a time: all of them at once take more memory than the text."""
+    begin = 0
+    while (end := text.find("\n", begin)) >= 0:
+        yield text[begin:end]
+        begin = end + 1
+    yield text[begin:]
+
+
+def frame_of_records(records: Iterable[dict[str, Any]], label: str) -> pl.DataFrame:
+    """Make a frame of flat objects; values keep their types, ids become text later.
+
+    Objects are taken apart as they come, so that only their values are in memory together.
+    """
+    count = 0
+    found: dict[str, tuple[array[int], list[Any]]] = {}
+    for record in records:
+        for name, value in record.items():
+            if (column := found.get(name)) is None:
+                column = found[name] = (array("q"), [])
+            column[0].append(count)
+            column[1].append(value)
+        count += 1
+    if not count:
         raise InputError(say("the file has no rows"), path=label, hint=say("expected at least one row"))
-    names = list(dict.fromkeys(name for record in records for name in record))
-    check_columns(len(names), label)
-    filled = sum(map(len, records))
-    if len(names) * len(records) > max(_FEW_CELLS, SPARSE.value * filled):
-        raise SPARSE.refuse(say("{n} keys, of which hardly an object has more than a few", n=len(names)), label)
-    return pl.DataFrame([_series(name, [record.get(name) for record in records], label) for name in names])
+    check_columns(len(found), label)
+    filled = sum(len(values) for _, values in found.values())
+    if len(found) * count > max(_FEW_CELLS, SPARSE.value * filled):
+        raise SPARSE.refuse(say("{n} keys, of which hardly an object has more than a few", n=len(found)), label)
+    return pl.DataFrame([_series(name, _fill(*found.pop(name), count), label) for name in list(found)])
+
+
+def _fill(places: array[int], values: list[Any], count: int) -> list[Any]:
+    """A column of values that have places in it."""
+    if len(values) == count:
+        return values
+    column = [None] * count
+    for place, value in zip(places, values, strict=True):
+        column[place] = value
+    return column
 
 
 def frame_of_rows(rows: list[Any], schema: dict[str, Any], label: str) -> pl.DataFrame:
