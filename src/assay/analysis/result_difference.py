@@ -13,7 +13,7 @@ import polars as pl
 
 from assay.analysis.compare import compare
 from assay.analysis.diagnose import choose_measure
-from assay.analysis.evidence import find_evidence, load
+from assay.analysis.evidence import find_evidence
 from assay.analysis.joining import prepare_run
 from assay.data.source import Source
 from assay.errors import AssayError, NotComparable, UnknownName
@@ -268,7 +268,7 @@ def read_lists(
     found: dict[str, list[str]] = {}
     grades: Mapping[str, float] = {}
     for one in systems:
-        evidence = space.read(one.file, _read_evidence)
+        evidence = _evidence_of(space, one)
         run = evidence.runs.get(one.own_name) or _same_run(space, one)
         judged = evidence.judgments or _same_judgments(space, one.scores)
         if judged is not None and query in judged.by_query:
@@ -288,8 +288,9 @@ def read_lists(
     }
 
 
-def _read_evidence(place: str) -> ReportEvidence:
-    return find_evidence([load(place)])
+def _evidence_of(space: Workspace, system: System) -> ReportEvidence:
+    mark = ("evidence", system.file.name, system.file.stamp)
+    return space.keep(mark, lambda: find_evidence([system.result]))
 
 
 def _list_of(run: Run, scores: Scores, query: str) -> list[str]:

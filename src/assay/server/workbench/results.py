@@ -10,7 +10,7 @@ from urllib.parse import quote_plus, urlencode
 from markupsafe import Markup
 
 from assay.analysis.answers_beside import find_answers
-from assay.analysis.evidence import find_evidence, load
+from assay.analysis.evidence import find_evidence
 from assay.analysis.history import describe_result
 from assay.analysis.report_data import report_data
 from assay.analysis.result_difference import (
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from assay.analysis.answers_beside import AnswerBeside
+    from assay.analysis.evidence import LoadedResult
     from assay.analysis.result_difference import Difference, System
     from assay.server.workbench.desk import Desk
     from assay.server.workbench.visits import Visit
@@ -72,9 +73,10 @@ def routes(desk: Desk) -> list[Route]:
 def show_result(desk: Desk, visit: Visit) -> Response:
     """One page of the report of a result, each at its own address."""
     file = desk.space.find(visit.key(), "result")
-    result = desk.space.result(visit.key()).result
+    loaded = desk.space.result(visit.key())
+    result = loaded.result
     entry = describe_result(result, file.key, file.name)
-    sections = desk.space.read(file, _read_pages)
+    sections = desk.space.keep(("pages", file.name, file.stamp), lambda: _make_pages(loaded))
     section = next((one for one in sections if one.key == visit.asked("page")), sections[0])
     text = fragment([section], visit.lang, find_cast(sections))
     return show(
@@ -83,9 +85,8 @@ def show_result(desk: Desk, visit: Visit) -> Response:
     )  # fmt: skip
 
 
-def _read_pages(place: str) -> list[Section]:
+def _make_pages(loaded: LoadedResult) -> list[Section]:
     """The pages of a report, but for the lists of queries, which have a page of their own here."""
-    loaded = load(place)
     made = pages(report_data([loaded.result], find_evidence([loaded])))
     kept = [replace(one, blocks=tuple(b for b in one.blocks if not isinstance(b, Drilldown))) for one in made]
     return [one for one in kept if one.blocks] or [Section("summary", say("page.summary"), (Lines(()),))]
