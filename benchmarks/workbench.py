@@ -195,7 +195,11 @@ def measure(folder: Path, results: int) -> None:
         visitor.open(f"/compare?{pair}")
         print(f"first difference of the large results: {time.process_time() - begun:.1f} s")
         page = processor(lambda: bare.open("/"))
+        seen, asked = iter(range(2, 99)), iter(range(2, 99))
+        new = processor(lambda: visitor.open(f"/?page={next(seen)}"))
+        least = processor(lambda: ask_history(database, page=next(asked)))
         print(f"an empty page: {page:.2f} ms\n\n| page | ms | SQLite alone, ms | ratio |\n|---|---:|---:|---:|")
+        print(f"| history, a page that nobody opened before | {new:.1f} | {least:.1f} | {new / (least + page):.2f} |")
         for name, path, alone in pages(database, pair):
             took, least = processor(partial(visitor.open, path)), processor(alone)
             print(f"| {name} | {took:.1f} | {least:.1f} | {took / (least + page):.2f} |", flush=True)
@@ -233,6 +237,8 @@ def serve(folder: Path) -> None:
         for path in ("/", "/?q=system-7", "/experiments", "/production", "/label", *compare):
             visitor.open(path)
         print(f"memory after every page was opened: {memory(server.pid)}", flush=True)
+        visitor.open(f"/result/{key_of('large-0.json')}")
+        print(f"memory after the page of a large result was opened, too: {memory(server.pid)}", flush=True)
         server.terminate()
 
 

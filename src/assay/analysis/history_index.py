@@ -12,13 +12,15 @@ import sqlite3
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.analysis.evidence import load
 from assay.analysis.history import BrokenFile, HistoryEntry, describe_result
+from assay.analysis.workspace import give_back_memory
 from assay.errors import AssayError
 from assay.results.codec import decode, encode, read_json, write_json
 
@@ -34,6 +36,8 @@ _MOST = 1_000_000
 _TREND = 24  # of the latest means of a series
 _BUDGET = 2.0  # seconds of processor time in which one page reads results
 _PATIENCE = 10.0
+_LONG = 0.1  # seconds of reading that needed memory for a moment
+_KEPT = 1000  # rows that were read from the index and need not be decoded again
 _TABLES = """
 CREATE TABLE IF NOT EXISTS made_by (one INTEGER PRIMARY KEY CHECK (one = 1), version TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS entries (
@@ -102,7 +106,7 @@ class HistoryIndex:
 
     def with_part(self, part: str) -> tuple[HistoryEntry, ...]:
         """All results with a part, the newest first."""
-        return self._ask(lambda rows: tuple(self._read(rows, " AND instr(parts, ?)" + _ORDER, [f" {part} "])))
+        return self._ask(lambda rows: _with_part(rows, part))
 
     def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
         """Answer from the index after it took in what is new; one that is damaged is made again."""
@@ -129,35 +133,21 @@ class HistoryIndex:
                 "SELECT count(*) FROM entries WHERE fault = '' AND instr(sought, ?)", values
             ).fetchone()
         at = min(max(at, 1), max(-(-matching // size), 1))
-        listed = self._read(rows, where + _ORDER + " LIMIT ? OFFSET ?", [*values, size, (at - 1) * size])
-        entries = tuple(self._with_trend(rows, one) for one in listed)
+        listed = rows.execute(_LISTED + where + _ORDER + " LIMIT ? OFFSET ?", [*values, size, (at - 1) * size])
+        entries = tuple([_entry_of(row, _trend_of(rows, row)) for row in listed.fetchall()])
         return HistoryPage(entries, matching, total, self._broken, len(self._waiting))
-
-    def _read(self, rows: sqlite3.Connection, where: str, values: Sequence[Any]) -> list[HistoryEntry]:
-        found = []
-        for row in rows.execute(_LISTED + where, values):
-            if row[-1] != _sum_of(row[:-1]):
-                raise _Damage
-            plain = read_json(row[4]) if '"text":' in row[4] else json.loads(row[4])  # without a message: at once
-            found.append(decode(plain, HistoryEntry, place=""))
-        return found
-
-    @staticmethod
-    def _with_trend(rows: sqlite3.Connection, one: HistoryEntry) -> HistoryEntry:
-        """An entry with the latest means of results that it can be compared with, its own last."""
-        if one.mean is None or one.mean.estimate is None:
-            return one
-        found = rows.execute(_SERIES, [_series_of(one), one.date, one.name, _TREND])
-        return replace(one, trend=tuple(mean for (mean,) in found)[::-1])
 
     # Keeping up -----------------------------------------------------------------------------------------------------
 
     def _take_in(self, rows: sqlite3.Connection) -> None:
         """Read what came or changed, as long as one page may take; forget what is gone."""
+        version = self.space.look()
+        if self._version == version and not self._waiting:
+            return
         files = self.space.files()
-        if self._version != self.space.version:
+        if self._version != version:
             self._compare(rows, files)
-            self._version = self.space.version
+            self._version = version
         if not self._waiting:
             return
         begun = time.thread_time()
@@ -165,6 +155,8 @@ class HistoryIndex:
             rows.execute(_ADD, _row_of(self._waiting.pop()))
             while self._waiting and time.thread_time() - begun < _BUDGET:
                 rows.execute(_ADD, _row_of(self._waiting.pop()))
+        if time.thread_time() - begun > _LONG:
+            give_back_memory()
         self._name_broken(rows, files)
 
     def _compare(self, rows: sqlite3.Connection, files: Sequence[WorkFile]) -> None:
@@ -228,6 +220,28 @@ def _check(connection: sqlite3.Connection) -> None:
     for row in connection.execute(f"SELECT {_COLUMNS} FROM entries"):  # noqa: S608 - fixed names
         if row[-1] != _sum_of(row[:-1]):
             raise _Damage
+
+
+def _with_part(rows: sqlite3.Connection, part: str) -> tuple[HistoryEntry, ...]:
+    found = rows.execute(_LISTED + " AND instr(parts, ?)" + _ORDER, [f" {part} "])
+    return tuple(_entry_of(row, ()) for row in found)
+
+
+def _trend_of(rows: sqlite3.Connection, row: Sequence[Any]) -> tuple[float, ...]:
+    """The latest means of results that the one of a row can be compared with, its own last."""
+    if not row[8]:
+        return ()
+    found = rows.execute(_SERIES, (row[8], row[3], row[0], _TREND)).fetchall()
+    return tuple([mean for (mean,) in found])[::-1]
+
+
+@lru_cache(maxsize=_KEPT)
+def _entry_of(row: tuple[Any, ...], trend: tuple[float, ...]) -> HistoryEntry:
+    """What a row says, which must be as it was written; a row that was read before is known by all that it holds."""
+    if row[-1] != _sum_of(row[:-1]):
+        raise _Damage
+    plain = read_json(row[4]) if '"text":' in row[4] else json.loads(row[4])  # without a message: at once
+    return decode({**plain, "trend": trend}, HistoryEntry, place="")
 
 
 def _row_of(file: WorkFile) -> tuple[Any, ...]:

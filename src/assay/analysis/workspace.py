@@ -6,6 +6,7 @@ from outside opens anything, and links that lead out of the folder are not follo
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 import time
@@ -38,6 +39,7 @@ _KEPT = 32  # files that are kept in memory once they were read
 _DIGITS = 16
 _REST = 20.0  # times as long as a look at all files took is waited until the next one
 _TICK = 100_000_000  # nanoseconds in which a folder may change twice and show it once
+_LONG = 0.1  # seconds of making something that needed memory for a moment
 _LARGEST = 2_000_000_000  # bytes of a file that is looked into
 
 Read = TypeVar("Read")
@@ -86,9 +88,15 @@ class Workspace:
     def files(self, *kinds: str) -> list[WorkFile]:
         """All files of some kinds, by name."""
         with self._lock:
+            self.look()
+            return [one for one in self._known.values() if not kinds or one.kind in kinds]
+
+    def look(self) -> int:
+        """Look at the folder, where it is time to, and return its `version`."""
+        with self._lock:
             if not self._is_fresh():
                 self._look()
-            return [one for one in self._known.values() if not kinds or one.kind in kinds]
+            return self.version
 
     def _is_fresh(self) -> bool:
         """Whether nothing came or went since the last look; files that changed in place are seen a little later.
@@ -136,7 +144,10 @@ class Workspace:
             if mark in self._kept:
                 self._kept.move_to_end(mark)
                 return self._kept[mark]  # type: ignore[return-value]
+        begun = time.perf_counter()
         made = make()
+        if time.perf_counter() - begun > _LONG:
+            give_back_memory()
         with self._lock:
             self._kept[mark] = made
             while len(self._kept) > _KEPT:
@@ -153,6 +164,12 @@ class Workspace:
     def result(self, key: str) -> LoadedResult:
         """A result by the key of its file."""
         return self.read(self.find(key, "result"), load)
+
+
+def give_back_memory() -> None:
+    """Give memory that is free back to the system, where its allocator would keep it (GNU's does, in every thread)."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _stamp_of(path: Path) -> tuple[int, int]:

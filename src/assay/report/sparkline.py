@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -11,20 +12,36 @@ _WIDTH, _HEIGHT, _EDGE = 96, 24, 4
 _MOST = 24  # of the latest values
 
 
-def sparkline(values: Sequence[float]) -> list[tuple[float, float]]:
-    """The points of the latest values in a box of 96 x 24, the first on the left; nothing for fewer than two.
+class Sparkline(NamedTuple):
+    """The points of a line as SVG has them, and where its dot stands; nothing for fewer than two values."""
+
+    points: str = ""
+    x: str = ""
+    y: str = ""
+
+
+def sparkline(values: Sequence[float]) -> Sparkline:
+    """Draw the latest values in a box of 96 x 24, the first on the left.
 
     >>> sparkline([0.1, 0.3, 0.2])
-    [(4.0, 20.0), (48.0, 4.0), (92.0, 12.0)]
+    Sparkline(points='4.0,20.0 48.0,4.0 92.0,12.0', x='92.0', y='12.0')
     """
-    latest = list(values)[-_MOST:]
+    latest = values[-_MOST:]
     if len(latest) < 2:  # noqa: PLR2004 - a single value is no line
-        return []
+        return Sparkline()
     low, high = min(latest), max(latest)
-    step = (_WIDTH - 2 * _EDGE) / (len(latest) - 1)
-    span = high - low
-    heights = [(one - low) / span if span else 0.5 for one in latest]
-    return [
-        (round(_EDGE + i * step, 1), round(_HEIGHT - _EDGE - height * (_HEIGHT - 2 * _EDGE), 1))
-        for i, height in enumerate(heights)
-    ]
+    span, bottom = high - low, _HEIGHT - _EDGE
+    tall = _HEIGHT - 2 * _EDGE
+    if span:
+        points = _template(len(latest)) % tuple([bottom - (one - low) / span * tall for one in latest])
+    else:
+        points = _template(len(latest)) % ((_HEIGHT / 2,) * len(latest))
+    x, _, y = points[points.rindex(" ") + 1 :].partition(",")
+    return Sparkline(points, x, y)
+
+
+@lru_cache(maxsize=_MOST)
+def _template(count: int) -> str:
+    """So many points whose heights are open."""
+    step = (_WIDTH - 2 * _EDGE) / (count - 1)
+    return " ".join(f"{_EDGE + i * step:.1f},%.1f" for i in range(count))

@@ -10,10 +10,11 @@ from assay.messages import ends, is_known, say, tell
 from assay.report.numbers import number
 from assay.report.sparkline import sparkline
 from assay.report.views.result import PAGES
-from assay.server.workbench.rendering import show
+from assay.server.workbench.rendering import fill, show
 from assay.server.workbench.routes import reading
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from starlette.responses import Response
     from starlette.routing import Route
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from assay.server.workbench.visits import Visit
 
 _PAGE, _LAST = 50, 100_000  # results on one page; pages
+_KEPT = 1000  # rows that need not be written again
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -35,7 +37,7 @@ def show_history(desk: Desk, visit: Visit) -> Response:
     asked = visit.number("page", _LAST)
     found = index_of(desk.space).page(visit.asked("q"), asked, _PAGE)
     pages = max(-(-found.matching // _PAGE), 1)
-    shown = [_row(one, visit.lang) for one in found.entries]
+    shown = [_write_row(one, visit.lang) for one in found.entries]
     return show(
         visit, "history", rows=shown, broken=found.broken, total=found.total, matching=found.matching,
         at=min(asked, pages), pages=pages, sought=visit.asked("q"), folder=desk.space.folder.name,
@@ -43,20 +45,18 @@ def show_history(desk: Desk, visit: Visit) -> Response:
     )  # fmt: skip
 
 
-def _row(entry: HistoryEntry, lang: Lang) -> dict[str, object]:
-    """An entry as texts and points."""
-    mean = entry.mean
-    change = entry.change
+@lru_cache(maxsize=_KEPT)
+def _write_row(entry: HistoryEntry, lang: Lang) -> Markup:
+    """The row of an entry, as its page shows it: entries stay as they are, and their rows are written once."""
+    mean, change = entry.mean, entry.change
     better = change is not None and (change < 0 if entry.lower else change > 0)
-    return {
-        "key": entry.key, "name": entry.name, "date": entry.date.replace("T", " ").removesuffix("Z"),
-        "what": name_parts(entry, lang), "system": entry.system, "others": len(entry.systems) - 1,
-        "measure": entry.measure, "mean": number(mean.estimate) if mean else "",
-        "ends": ends(mean.low, mean.high, ".4f") if mean else "", "n": mean.n if mean else 0,
-        "points": sparkline(entry.trend), "trend": ", ".join(number(one) for one in entry.trend),
-        "change": number(change, signed=True), "tone": "" if not change else "good" if better else "bad",
-        "comparable": entry.mean is not None,
-    }  # fmt: skip
+    return fill(
+        "history_row", lang, entry=entry, date=entry.date.replace("T", " ").removesuffix("Z"),
+        what=name_parts(entry, lang), mean=number(mean.estimate) if mean else "",
+        ends=ends(mean.low, mean.high, ".4f") if mean else "", line=sparkline(entry.trend),
+        trend=", ".join([number(one) for one in entry.trend]), change=number(change, signed=True),
+        tone="" if not change else "good" if better else "bad",
+    )  # fmt: skip
 
 
 def name_parts(entry: HistoryEntry, lang: Lang) -> str:

@@ -15,6 +15,10 @@ from assay.messages import say, tell
 from assay.server.app import StaticFile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from markupsafe import Markup
+
     from assay.messages import Lang
     from assay.server.workbench.visits import Visit
 
@@ -55,20 +59,41 @@ def _word(key: str, lang: Lang, values: tuple[tuple[str, Any], ...]) -> str:
     return tell(say(f"workbench.{key}", **dict(values)), lang)
 
 
-def show(visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
-    """Render a page in the language of a visit."""
+@cache
+def _words(lang: Lang) -> Callable[..., str]:
+    """What templates ask for words, by their keys."""
 
     def word(key: str, **inner: Any) -> str:
         if all(type(value) in _PLAIN for value in inner.values()):
-            return _word(key, visit.lang, tuple(inner.items()))
-        return tell(say(f"workbench.{key}", **inner), visit.lang)
+            return _word(key, lang, tuple(inner.items()))
+        return tell(say(f"workbench.{key}", **inner), lang)
 
+    return word
+
+
+@cache
+def _piece(name: str) -> Any:
+    return _environment().get_template(f"{name}.html").module.write
+
+
+def fill(name: str, lang: Lang, **values: Any) -> Markup:
+    """Fill in the piece of a page that a template defines: text to put into pages as it is."""
+    found: Markup = _piece(name)(t=_words(lang), **values)
+    return found
+
+
+def show(visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
+    """Render a page in the language of a visit."""
     text = _environment().get_template(f"{template}.html").render(
-        t=word, tell=lambda text: tell(text, visit.lang), lang=visit.lang, by=visit.by, path=visit.path,
+        t=_words(visit.lang), tell=lambda text: tell(text, visit.lang), lang=visit.lang, by=visit.by, path=visit.path,
         badge=visit.badge, here=visit.here, now=f"{datetime.now(UTC):%Y-%m-%d %H:%M}", rooms=ROOMS,
         html_lang="zh-CN" if visit.lang == "zh" else "en", version=_version(), **values,
     )  # fmt: skip
-    return HTMLResponse(_UNSENT.sub("\N{REPLACEMENT CHARACTER}", text), status)
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        data = b"\0"
+    return HTMLResponse(data if b"\0" not in data else _UNSENT.sub("\N{REPLACEMENT CHARACTER}", text), status)
 
 
 def show_error(visit: Visit, error: AssayError) -> Response:
