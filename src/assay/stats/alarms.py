@@ -134,6 +134,16 @@ def detectable_shift(rule: AlarmRule, error: float, *, windows: int | None = Non
     """
     from scipy.special import ndtri
 
+    return error * (float(ndtri(1 - rule.level)) + power_quantile(rule, windows=windows, power=power))
+
+
+def power_quantile(rule: AlarmRule, *, windows: int | None = None, power: float = _POWER) -> float:
+    """How many standard errors the truth has to be beyond what puts an estimate past its target, to ring so soon.
+
+    Each window is then past the target with the probability with which a row of them is found within so many windows.
+    """
+    from scipy.special import ndtri
+
     delay = rule.delay if windows is None else windows
     if delay < rule.run:
         raise UsageError(say("a row of {run} windows is not complete within {n}", run=rule.run, n=delay))
@@ -141,4 +151,4 @@ def detectable_shift(rule: AlarmRule, error: float, *, windows: int | None = Non
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if chance_of_alarm(middle, rule.run, delay) < power else (low, middle)
-    return error * (float(ndtri(1 - rule.level)) + float(ndtri(high)))
+    return float(ndtri(high))

@@ -16,7 +16,7 @@ from assay.online.log_metrics import measure_log
 from assay.online.watching.settings import CANARY
 from assay.online.watching.signals import SIGNALS, measure_signals
 from assay.results.watch import WatchMeasure, WatchValue, WatchWindow
-from assay.stats.alarms import detectable_shift
+from assay.stats.alarms import power_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -156,15 +156,22 @@ class Spread:
 
 def find_shift(rule: AlarmRule, spread: Spread, target: Target) -> float | None:
     """How far past a target a truth has to be to be found within the delay; None where no truth is found so."""
-    factor, sign = detectable_shift(rule, 1.0), 1 if target.below else -1
+    quantile, further = float(stdtrit(max(spread.n - 1, 1), 1 - rule.level)), power_quantile(rule)
+    sign, at_target = 1 if target.below else -1, spread.at(target.target)
+
+    def need(truth: float) -> float:
+        """How far the truth has to be: intervals of shares are as wide as their spread at the target makes them."""
+        error = spread.at(truth)
+        return quantile * max(at_target, error) + further * error
+
     low, high = 0.0, abs((spread.bounds[1] if target.below else spread.bounds[0]) - target.target)
     if not math.isfinite(high):
-        high = 100 * (factor * spread.usual + abs(target.target))
-    if factor * spread.at(target.target + sign * high * (1 - _CLOSE)) > high:
+        high = 100 * ((quantile + further) * spread.usual + abs(target.target))
+    if need(target.target + sign * high * (1 - _CLOSE)) > high:
         return None
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        found = factor * spread.at(target.target + sign * middle) <= middle
+        found = need(target.target + sign * middle) <= middle
         low, high = (low, middle) if found else (middle, high)
     return high
 
