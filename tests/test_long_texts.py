@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -21,6 +22,7 @@ from assay.cli.options import check_folder, number_list, pair, split_name
 from assay.cli.options import numbers as numbers_by_name
 from assay.cli.sweep import _cutoffs as read_cutoffs
 from assay.data.folding import pattern_to_regex
+from assay.data.nuggets import Nugget
 from assay.data.samples import Context, Sample
 from assay.errors import AssayError, UsageError, excerpt
 from assay.formats.columns import key_of
@@ -94,6 +96,7 @@ LOOK = {
     "grounding.citations:blank_marks": lambda text: citations.blank_marks(text, citations.marks(text, CONTEXTS)),
     "grounding.preparing:statements": lambda text: list(preparing.statements(text)), "grounding.preparing:prepare": lambda text: preparing.prepare(sample(text)),
     "grounding.preparing:sample_for": lambda text: preparing.sample_for(sample(text), "answer"),
+    "grounding.preparing:nuggets_of": lambda text: preparing.nuggets_of(replace(sample(), nuggets=(Nugget(text), Nugget("hot", "vital")))),
     "grounding.preparing:kind_of": lambda text: preparing.kind_of(text, claims.Claim(text)),
     "grounding.recipes:word_overlap": lambda text: recipes.word_overlap(text, [text]), "grounding.recipes:verbatim_share": lambda text: recipes.verbatim_share(text, [text]),
     "grounding.words:by_words": lambda text: words.by_words(sample(text)),

@@ -88,8 +88,10 @@ def test_labelling_what_the_pool_proposes_moves_calibrate_and_compare(browser, c
         page.goto(f"{server.origin}/judges/{MODEL}")
         assert page.locator(".empty").is_visible()
         page.goto(f"{server.origin}/label/{POOL}")
+        page.wait_for_selector("[name=name]:focus")
         page.keyboard.type("Ann")
         page.keyboard.press("Enter")
+        page.wait_for_selector(".card")
         labelled: dict[tuple[str, str], int] = {}
         seen = []
         for n in (FIRST, ALL):

@@ -187,6 +187,7 @@ def person(browser, server, name, **options):
     page.on("request", lambda one: one.url.startswith((server.origin, "data:,")) or faults.append(f"request {one.url}"))
     page.goto(server.address)
     page.goto(f"{server.origin}{Q1}")
+    page.wait_for_selector("[name=name]:focus")
     page.keyboard.type(name)
     page.keyboard.press("Enter")
     page.wait_for_selector(".nugget-card")

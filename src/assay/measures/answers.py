@@ -403,8 +403,8 @@ def nugget_recall(
     Parameters:
       of: vital: the vital nuggets count. all: vital ones, okay ones and those nobody has weighed count, each the same.
       strict: what is supported in part counts 0.
-      method: how the support of each nugget by the answer is judged, as that of statements by contexts for
-        faithfulness: by llm, yes, partly or no.
+      method: how the support of each nugget by the answer is judged, as faithfulness judges that of statements by
+        contexts; llm says yes, partly or no.
     Odd cases: no nuggets: not applicable. No vital nugget: undefined, not 0, unless of='all'. A refusal holds none: 0.
       An answer that is missing counts as 0. A nugget without words is left out. Contexts do not matter.
     Reference: Voorhees 2003 (TREC QA); Pradeep et al. 2024 (AutoNuggetizer, TREC RAG).
