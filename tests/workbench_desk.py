@@ -63,6 +63,23 @@ def run_workbench(folder, **options):
     return open_workbench(folder, **{"overlap": 1.0, **options})
 
 
+def enter(context, server, path: str, name: str, shown: str = ".card"):
+    """A page of somebody who was asked for a name on the way to a path, and what must not happen on it, as it happens."""
+    faults: list[str] = []
+    page = context.new_page()
+    page.on("console", lambda message: faults.append(f"console {message.text}"))
+    page.on("pageerror", lambda error: faults.append(f"error {error}"))
+    page.on("request", lambda one: one.url.startswith((server.origin, "data:,")) or faults.append(f"request {one.url}"))
+    page.goto(server.address)
+    page.goto(f"{server.origin}{path}")
+    page.wait_for_selector("[name=name]:focus")
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(shown)
+    page.wait_for_load_state()  # keys are heard from then on
+    return page, faults
+
+
 class Person:
     """Somebody with a browser without scripts: reads forms out of pages, and sends them."""
 

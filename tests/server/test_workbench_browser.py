@@ -9,7 +9,7 @@ import random
 import pytest
 
 from server.layout import faults_of_layout
-from workbench_desk import key_of, make_folder, run_workbench
+from workbench_desk import enter, key_of, make_folder, run_workbench
 
 POOL, ALPHA, BETA = key_of("pool.jsonl"), key_of("alpha.jsonl"), key_of("beta.jsonl")
 OLD, NEW = key_of("old-0.json"), key_of("new-1.json")
@@ -31,18 +31,7 @@ def work(tmp_path, stress):
 def person(browser, server, name, **options):
     """A browser of somebody; leaving checks that no error was logged and nothing else was asked."""
     context = browser.browser.new_context(**options)
-    faults: list[str] = []
-    page = context.new_page()
-    page.on("console", lambda message: faults.append(f"console {message.text}"))
-    page.on("pageerror", lambda error: faults.append(f"error {error}"))
-    page.on("request", lambda one: one.url.startswith((server.origin, "data:,")) or faults.append(f"request {one.url}"))
-    page.goto(server.address)
-    page.goto(f"{server.origin}{LABEL}")
-    page.wait_for_selector("[name=name]:focus")
-    page.keyboard.type(name)
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".card")
-    page.wait_for_load_state()  # keys are heard from then on
+    page, faults = enter(context, server, LABEL, name)
     try:
         yield page
         assert [one for one in faults if "404" not in one] == []

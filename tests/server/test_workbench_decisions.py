@@ -10,7 +10,7 @@ import pytest
 
 import assay
 from assay.formats.trec.reading import JUDGE_LINE
-from workbench_desk import key_of, run_workbench
+from workbench_desk import enter, key_of, run_workbench
 
 POOL, MODEL = key_of("pool.jsonl"), key_of("model.qrels")
 DEPTH, FIRST, ALL = 5, 24, 54
@@ -83,15 +83,9 @@ def test_labelling_what_the_pool_proposes_moves_calibrate_and_compare(browser, c
     assert before.difference.estimate < 0
     with run_workbench(work, rubric="0-2", overlap=1.0) as server:
         context = browser.browser.new_context()
-        page = context.new_page()
-        page.goto(server.address)
+        page, _ = enter(context, server, f"/label/{POOL}", "Ann")
         page.goto(f"{server.origin}/judges/{MODEL}")
         assert page.locator(".empty").is_visible()
-        page.goto(f"{server.origin}/label/{POOL}")
-        page.wait_for_selector("[name=name]:focus")
-        page.keyboard.type("Ann")
-        page.keyboard.press("Enter")
-        page.wait_for_selector(".card")
         labelled: dict[tuple[str, str], int] = {}
         seen = []
         for n in (FIRST, ALL):

@@ -13,7 +13,7 @@ from assay.analysis.label_tasks import key_of as key_of_item
 from assay.formats.label_log import read_label_log
 from payloads import payloads
 from server.layout import faults_of_layout
-from workbench_desk import Person, key_of, make_folder, run_workbench, write_lines
+from workbench_desk import Person, enter, key_of, make_folder, run_workbench, write_lines
 
 KEY = key_of("nuggets.jsonl")
 DESK = f"/nuggets/{KEY}"
@@ -180,17 +180,7 @@ def test_no_text_of_anybody_becomes_markup(tmp_path, stress):
 def person(browser, server, name, **options):
     """A browser of somebody on the first question; leaving checks that nothing was logged and nothing else asked."""
     context = browser.browser.new_context(**options)
-    faults: list[str] = []
-    page = context.new_page()
-    page.on("console", lambda message: faults.append(f"console {message.text}"))
-    page.on("pageerror", lambda error: faults.append(f"error {error}"))
-    page.on("request", lambda one: one.url.startswith((server.origin, "data:,")) or faults.append(f"request {one.url}"))
-    page.goto(server.address)
-    page.goto(f"{server.origin}{Q1}")
-    page.wait_for_selector("[name=name]:focus")
-    page.keyboard.type(name)
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".nugget-card")
+    page, faults = enter(context, server, Q1, name, ".nugget-card")
     page.goto(f"{server.origin}{Q1}")
     try:
         yield page

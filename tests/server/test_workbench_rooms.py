@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from server.layout import faults_of_layout
-from workbench_desk import Person, key_of, run_workbench
+from workbench_desk import Person, enter, key_of, run_workbench
 from workbench_rooms import make_rooms, watch
 
 WATCH, BAD, TEA = key_of("watch/result.json"), key_of("bad.jsonl"), key_of("tea/set.json")
@@ -34,19 +34,8 @@ def ann(rooms):
 def window(browser, rooms):
     """Opens pages of the workbench as Ann; at the end, nothing was logged and nothing else was asked for."""
     server, _ = rooms
-    faults: list[str] = []
     context = browser.browser.new_context(viewport={"width": 1440, "height": 900})
-    page = context.new_page()
-    page.on("console", lambda message: faults.append(f"console {message.text}"))
-    page.on("pageerror", lambda error: faults.append(f"error {error}"))
-    page.on("request", lambda one: one.url.startswith((server.origin, "data:,")) or faults.append(f"request {one.url}"))
-    page.goto(server.address)
-    page.goto(f"{server.origin}/label/{key_of('pool.jsonl')}")
-    page.wait_for_selector("[name=name]:focus")
-    page.keyboard.type("Ann")
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".card")
-    page.wait_for_load_state()  # keys are heard from then on
+    page, faults = enter(context, server, f"/label/{key_of('pool.jsonl')}", "Ann")
 
     def open_page(path: str):
         page.goto(f"{server.origin}{path}")
