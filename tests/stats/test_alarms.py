@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from assay.errors import UsageError
-from assay.stats.alarms import chance_of_alarm, detectable_shift, find_alarms, plan_alarms
+from assay.stats.alarms import chance_of_alarm, find_alarms, plan_alarms, power_quantile
 
 
 @pytest.mark.parametrize("windows", [365.25, 8766, 105_192])
@@ -43,7 +43,7 @@ def test_the_chance_of_a_row_is_the_sum_over_all_sequences_that_hold_one():
 def test_a_shift_of_the_stated_size_is_found_within_the_stated_delay(run):
     """Estimates around a truth that lies the stated shift past the target, with bounds of the level of the rule."""
     rule = plan_alarms(8766, run=run)
-    shift = detectable_shift(rule, 2.0)
+    shift = 2.0 * (norm.isf(rule.level) + power_quantile(rule))
     low = np.random.default_rng(5).normal(shift, 2.0, (20_000, rule.delay)) - norm.isf(rule.level) * 2.0
     found = np.mean([bool(find_alarms(row, run)) for row in (low > 0).tolist()])
     assert found == pytest.approx(0.9, abs=0.01)

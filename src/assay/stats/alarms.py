@@ -127,28 +127,15 @@ def chance_of_alarm(share: float, run: int, windows: int) -> float:
     return lengths[run]
 
 
-def detectable_shift(rule: AlarmRule, error: float, *, windows: int | None = None, power: float = _POWER) -> float:
-    """How far past its target a truth has to be to ring within so many windows with this probability.
+def power_quantile(rule: AlarmRule) -> float:
+    """How many standard errors the truth has to be beyond what puts an estimate past its target, to ring in time.
 
-    `error` is the standard error of the estimate of one window, which is taken as normal.
+    Each window is then past the target so often that a row of them is found within the delay in 90 of 100 cases.
     """
     from scipy.special import ndtri
 
-    return error * (float(ndtri(1 - rule.level)) + power_quantile(rule, windows=windows, power=power))
-
-
-def power_quantile(rule: AlarmRule, *, windows: int | None = None, power: float = _POWER) -> float:
-    """How many standard errors the truth has to be beyond what puts an estimate past its target, to ring so soon.
-
-    Each window is then past the target with the probability with which a row of them is found within so many windows.
-    """
-    from scipy.special import ndtri
-
-    delay = rule.delay if windows is None else windows
-    if delay < rule.run:
-        raise UsageError(say("a row of {run} windows is not complete within {n}", run=rule.run, n=delay))
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if chance_of_alarm(middle, rule.run, delay) < power else (low, middle)
+        low, high = (middle, high) if chance_of_alarm(middle, rule.run, rule.delay) < _POWER else (low, middle)
     return float(ndtri(high))

@@ -91,7 +91,6 @@ TEXTS = {
     "a target for the stability index is a number from 0 on": "稳定性指数的目标值应为不小于 0 的有限数",
     "{n:g} false alarms in {windows:g} windows: expected more than none, and fewer than windows": "{windows:g} 个窗口中误报 {n:g} 次：应大于 0 且少于窗口数",
     "{n} windows in a row: expected 1 to {most}": "连续 {n} 个窗口：应为 1 到 {most}",
-    "a row of {run} windows is not complete within {n}": "{n} 个窗口之内凑不齐连续 {run} 个窗口",
     "the entry is damaged: its checksum is wrong": "该条目已损坏：校验和不符",
     "what was counted before is lost: remove the folder, and everything is counted anew": "此前计入的内容已丢失：请删除该文件夹，一切将重新计算",
     "{text!r} is no duration: write it like 30s, 10m, 1h, 1d or 2w": "{text!r} 不是时长：请写成 30s、10m、1h、1d 或 2w",
